@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* step.c - the model: an operation is a list of steps, a step is one kind of change with its items */
+#include "base/step.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const state_names[] = {
+	[STATE_PLANNED] = "planned", [STATE_APPLYING] = "applying", [STATE_APPLIED] = "applied",
+	[STATE_UNDONE] = "undone",   [STATE_FAILED] = "failed",
+};
+
+static void item_free(struct item *item)
+{
+	free(item->object);
+	free(item->before);
+	free(item->after);
+}
+
+struct item *step_add_item(struct step *step, unsigned long long id, const char *before, const char *after,
+			   const char *object_fmt, ...)
+{
+	struct item *items, added = { .id = id };
+	va_list ap;
+
+	va_start(ap, object_fmt);
+	added.object = util_vasprintf(object_fmt, ap);
+	va_end(ap);
+	added.before = strdup(before);
+	added.after = strdup(after);
+	items = util_grow(step->items, step->nr_items, sizeof(*items));
+	if (items)
+		step->items = items;
+	if (!items || !added.object || !added.before || !added.after) {
+		item_free(&added);
+		return NULL;
+	}
+	items[step->nr_items] = added;
+	return &items[step->nr_items++];
+}
+
+void step_free(struct step *step)
+{
+	for (size_t i = 0; i < step->nr_items; i++)
+		item_free(&step->items[i]);
+	free(step->items);
+	*step = (struct step){ 0 };
+}
+
+bool step_is_in_force(const struct step *step)
+{
+	for (size_t i = 0; i < step->nr_items; i++)
+		if (item_is_in_force(step, &step->items[i]))
+			return true;
+	return false;
+}
+
+struct step *operation_add_step(struct operation *operation, const struct step_kind *kind)
+{
+	struct step *steps = util_grow(operation->steps, operation->nr_steps, sizeof(*steps));
+
+	if (!steps)
+		return NULL;
+	operation->steps = steps;
+	steps[operation->nr_steps] = (struct step){ .kind = kind, .lifetime = kind->lifetime };
+	return &steps[operation->nr_steps++];
+}
+
+int operation_update_claim(struct operation *operation)
+{
+	if (!operation->claim)
+		operation->claim = hwloc_bitmap_alloc();
+	if (!operation->claim)
+		return -ENOMEM;
+	hwloc_bitmap_zero(operation->claim);
+	for (size_t i = 0; i < operation->nr_steps; i++) {
+		const struct step *step = &operation->steps[i];
+
+		for (size_t j = 0; step->kind->is_per_cpu && j < step->nr_items; j++)
+			if (item_is_in_force(step, &step->items[j]) &&
+			    hwloc_bitmap_set(operation->claim, (unsigned int)step->items[j].id))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+bool operation_is_in_force(const struct operation *operation)
+{
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		if (step_is_in_force(&operation->steps[i]))
+			return true;
+	return false;
+}
+
+void operation_free(struct operation *operation)
+{
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		step_free(&operation->steps[i]);
+	free(operation->steps);
+	free(operation->places);
+	hwloc_bitmap_free(operation->claim);
+	free(operation->id);
+	free(operation->boot_id);
+	free(operation->version);
+	free(operation->started);
+	free(operation->command);
+	*operation = (struct operation){ 0 };
+}
+
+bool env_is_claimed(const struct step_env *env, unsigned int cpu)
+{
+	for (size_t i = 0; i < env->nr_others; i++)
+		if (hwloc_bitmap_isset(env->others[i]->claim, cpu))
+			return true;
+	return false;
+}
+
+const char *lifetime_format(enum lifetime lifetime)
+{
+	return lifetime == LIFETIME_DURING ? "during" : "until-restore";
+}
+
+const char *state_format(enum step_state state)
+{
+	return state_names[state];
+}
+
+int state_parse(const char *text, enum step_state *ret_state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(state_names); i++)
+		if (!strcmp(text, state_names[i])) {
+			*ret_state = (enum step_state)i;
+			return 0;
+		}
+	return -EINVAL;
+}

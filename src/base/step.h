@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * step.h - the model: an operation is a list of steps, a step is one kind of change with its items
+ *
+ * The executor (core/run), the plan, the journal and the output walk steps by what stands here; none of
+ * them knows a kind by name. A new kind of change is one constant in a file of host, and a line in
+ * core/kinds.c.
+ */
+#pragma once
+
+#include <time.h>
+
+#include "base/cpus.h"
+#include "base/finding.h"
+#include "base/machine.h"
+#include "base/request.h"
+#include "base/watcher.h"
+
+enum lifetime {
+	LIFETIME_DURING,	/* in force only while CPUs change state, in either direction */
+	LIFETIME_UNTIL_RESTORE,	/* stays until the CPUs are back */
+};
+
+/*
+ * PLANNED -> APPLYING -> APPLIED -> UNDONE. A step that a journal shows as APPLYING was interrupted: its
+ * items may or may not be in force, and the machine tells. FAILED is an item that could not be applied,
+ * and is not in force.
+ */
+enum step_state {
+	STATE_PLANNED,
+	STATE_APPLYING,
+	STATE_APPLIED,
+	STATE_UNDONE,
+	STATE_FAILED,
+};
+
+struct item {
+	char *object;			/* "cpu 31", "rcu_expedited" */
+	char *before, *after;		/* values as the kernel writes them */
+	unsigned long long id;		/* CPU, pid, interrupt: what the kind finds the object by */
+	unsigned long long stamp;	/* tells a new object of the same id from ours, 0 where none can */
+	enum step_state state;
+	int error;			/* errno of the last write that failed, 0 for none */
+	char callback[64];		/* the kernel callback that failed, "" if unknown */
+	double seconds;			/* what the change took, 0 if it was not made */
+};
+
+struct step {
+	const struct step_kind *kind;
+	enum lifetime lifetime;
+	enum step_state state;
+	struct item *items;
+	size_t nr_items;
+};
+
+struct method;
+struct root;
+struct writer;
+struct operation;
+
+/* What a kind may look at and use while it plans, applies or undoes. Nothing in it is owned. */
+struct step_env {
+	struct root *root;
+	struct writer *writer;		/* NULL while planning */
+	const struct machine *machine;
+	const struct request *request;
+	const struct method *method;	/* the offline method chosen */
+	const struct watcher *watcher;
+	int interrupts_allowed;		/* stop between two writes once there were more signals than this */
+	const char *operation;		/* id */
+	hwloc_const_bitmap_t target;	/* the CPUs that change state */
+	hwloc_const_bitmap_t survivors;
+	bool is_return;			/* the CPUs come back; false: they go */
+	const struct operation *const *others; /* other operations in force, oldest first */
+	size_t nr_others;
+	struct findings *findings;	/* where describe() puts its notes */
+	const char *trace_instance;	/* path of the tracefs instance in force, or NULL */
+	struct step *stuck;		/* out: the step whose write the kernel never answered, or NULL */
+};
+
+struct step_kind {
+	const char *name;
+	/*
+	 * Place in the walk that undoes (rollback, restore, the end of a run): low ranks first. CPUs come
+	 * online at rank 0, everything else follows.
+	 */
+	unsigned int undo_rank;
+	enum lifetime lifetime;
+	/*
+	 * The items' ids are CPUs, claimed by the operation, and are undone one by one as these return. Of
+	 * other kinds all items are undone together, once all CPUs are back.
+	 */
+	bool is_per_cpu;
+
+	/*
+	 * Fills @step with items, from @env alone and without changing anything; no items: no such step.
+	 * Everything that apply() and undo() will need is allocated here. Returns 0 or -errno.
+	 */
+	int (*describe)(struct step *step, struct step_env *env);
+
+	/*
+	 * Makes the change, item by item, setting their states. Returns 0 where the step is in force as far
+	 * as the request's on_error policy asks, else -errno with the item's error set; what was applied
+	 * until then stays for undo(). Allocates nothing.
+	 */
+	int (*apply)(struct step *step, struct step_env *env);
+
+	/* Reads off the machine that the step is in force. Returns 0 or -errno. May be NULL. */
+	int (*verify)(struct step *step, struct step_env *env);
+
+	/*
+	 * Undoes what is in force of the items, also of a step that was interrupted, comparing first: a
+	 * value that is no longer ours is left alone. What is undone gets STATE_UNDONE; what could not be
+	 * keeps its state, and an error. Goes on after a failure and returns the first one. Allocates
+	 * nothing.
+	 */
+	int (*undo)(struct step *step, struct step_env *env);
+};
+
+/* The place of a CPU that was taken: while it is offline the kernel hides it. */
+struct place {
+	unsigned int cpu;
+	long socket, die, core, node;
+	unsigned int thread;
+};
+
+/* A planned or running operation; what the journal keeps. */
+struct operation {
+	char *id;
+	char *boot_id;
+	char *version;		/* of the cpuoff that began it */
+	char *started;		/* ISO 8601, UTC */
+	char *command;
+	hwloc_bitmap_t claim;	/* CPUs that must be off while the operation is in force */
+	struct place *places;	/* of the claimed CPUs */
+	size_t nr_places;
+	struct step *steps;	/* in the order of their application */
+	size_t nr_steps;
+};
+
+/*
+ * Adds an item to @step and returns it, or NULL where there is no memory. The texts are copied.
+ */
+struct item *step_add_item(struct step *step, unsigned long long id, const char *before, const char *after,
+			   const char *object_fmt, ...) _printf_(5, 6);
+
+void step_free(struct step *step);
+
+/*
+ * True where @item of @step may be in force and undo() has to look at it: it was applied, or the step
+ * was interrupted before anybody knew.
+ */
+static inline bool item_is_in_force(const struct step *step, const struct item *item)
+{
+	return step->state != STATE_PLANNED && step->state != STATE_UNDONE &&
+	       (item->state == STATE_APPLIED || item->state == STATE_APPLYING ||
+		(item->state == STATE_PLANNED && step->state == STATE_APPLYING));
+}
+
+/* True where any item of @step may be in force. */
+bool step_is_in_force(const struct step *step);
+
+/* Adds a step of @kind without items to @operation and returns it, or NULL where there is no memory. */
+struct step *operation_add_step(struct operation *operation, const struct step_kind *kind);
+
+/* Makes the claim what the items in force of the kinds that are per CPU say. Returns 0 or -ENOMEM. */
+int operation_update_claim(struct operation *operation) _must_check_;
+
+/* True where anything of the operation may be in force. */
+bool operation_is_in_force(const struct operation *operation);
+
+void operation_free(struct operation *operation);
+
+/* True where another operation in force wants @cpu off, too: it returns when the last claim ends. */
+bool env_is_claimed(const struct step_env *env, unsigned int cpu);
+
+/* "during", "until-restore". */
+const char *lifetime_format(enum lifetime lifetime);
+/* "planned", "applying", "applied", "undone", "failed"; state_parse() returns -EINVAL for another word. */
+const char *state_format(enum step_state state);
+int state_parse(const char *text, enum step_state *ret_state) _must_check_;

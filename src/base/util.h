@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* util.h - cleanup attributes and the few helpers that every room uses */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define _must_check_ __attribute__((warn_unused_result))
+#define _printf_(fmt, args) __attribute__((format(printf, fmt, args)))
+#define _cleanup_(fn) __attribute__((cleanup(fn)))
+#define _cleanup_free_ _cleanup_(util_free)
+#define _cleanup_close_ _cleanup_(util_close)
+#define _cleanup_fclose_ _cleanup_(util_fclose)
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static inline void util_free(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void util_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void util_fclose(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+/* Gives the pointer or descriptor away: the cleanup attribute of its variable then has nothing to do. */
+#define steal_pointer(pp) ({ __typeof__(*(pp)) _p = *(pp); *(pp) = NULL; _p; })
+
+static inline int steal_fd(int *fd)
+{
+	int stolen = *fd;
+
+	*fd = -1;
+	return stolen;
+}
+
+/* asprintf() that returns the text, or NULL where there is no memory. The caller frees it. */
+char *util_asprintf(const char *fmt, ...) _printf_(1, 2) _must_check_;
+char *util_vasprintf(const char *fmt, va_list ap) _printf_(1, 0) _must_check_;
+
+/* strdup() that maps NULL to NULL. */
+char *util_strdup(const char *text) _must_check_;
+
+/*
+ * Makes room for one more element in @list of @nr elements of @size bytes, growing by halves, and
+ * returns the new list, or NULL (the old one is untouched then). Capacity follows from @nr, so that no
+ * list needs a field for it.
+ */
+void *util_grow(void *list, size_t nr, size_t size) _must_check_;
+
+/* Parses the whole of @text as a decimal number between @min and @max. Returns 0, -EINVAL or -ERANGE. */
+int util_parse_long(const char *text, long min, long max, long *ret_value) _must_check_;
+
+/* Seconds on the monotonic clock. */
+double util_now(void);
+
+/* Sleeps @seconds, going on after a signal. */
+void util_sleep(double seconds);
+
+/* The symbolic name of an errno value, "EBUSY"; "errno 999" where it has none. */
+const char *util_errno_name(int errno_value);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * watcher.h - what the caller hands down: the signal flag and the progress callback
+ *
+ * Lower rooms neither print nor handle signals. They ask the watcher whether to stop, and tell it how far
+ * they are.
+ */
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "base/util.h"
+
+enum phase {
+	PHASE_MOVING,	 /* work leaves the target */
+	PHASE_REMOVING,	 /* CPUs go offline */
+	PHASE_RETURNING, /* CPUs come online */
+	PHASE_WAITING,	 /* for another cpuoff, or for a write that the kernel has not answered */
+};
+
+struct progress {
+	enum phase phase;
+	const char *object;	/* "cpu 31", or what is waited for */
+	size_t done, total;
+	double waited;		/* PHASE_WAITING: seconds so far */
+	pid_t pid;		/* PHASE_WAITING: who is waited for, 0 if unknown */
+	const char *where;	/* PHASE_WAITING: the kernel function it sits in, "" if unknown */
+};
+
+struct watcher {
+	const volatile sig_atomic_t *nr_interrupts; /* SIGINT and SIGTERM so far */
+	void (*progress)(void *data, const struct progress *progress);
+	void *data;
+};
+
+static inline int watcher_interrupts(const struct watcher *watcher)
+{
+	return watcher->nr_interrupts ? *watcher->nr_interrupts : 0;
+}
+
+static inline void watcher_progress(const struct watcher *watcher, const struct progress *progress)
+{
+	if (watcher->progress)
+		watcher->progress(watcher->data, progress);
+}

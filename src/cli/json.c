@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* json.c - the JSON document on stdout */
+#include "cli/json.h"
+
+#include <errno.h>
+
+#include <json-c/json.h>
+
+#include "cli/list.h"
+#include "core/explain.h"
+
+static void add(struct json_object *object, const char *key, struct json_object *value)
+{
+	json_object_object_add(object, key, value);
+}
+
+static struct json_object *make_string(const char *text)
+{
+	return text ? json_object_new_string(text) : NULL;
+}
+
+static struct json_object *make_cpus(hwloc_const_bitmap_t cpus)
+{
+	_cleanup_free_ char *list = cpus ? cpus_format(cpus) : NULL;
+
+	return json_object_new_string(list ? list : "");
+}
+
+/* Milliseconds are as exact as these times are. */
+static struct json_object *make_seconds(double seconds)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6f", seconds);
+	return json_object_new_double_s(seconds, text);
+}
+
+static struct json_object *make_findings(const struct findings *findings)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < findings->nr; i++) {
+		const struct finding *finding = &findings->list[i];
+		struct json_object *object = json_object_new_object();
+
+		add(object, "rule", make_string(finding->rule));
+		add(object, "severity", make_string(severity_format(finding->severity)));
+		add(object, "cpus", make_string(finding->cpus));
+		add(object, "message", make_string(finding->message));
+		add(object, "remedy", make_string(finding->remedy));
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
+static struct json_object *make_target(const struct report *report)
+{
+	struct json_object *object = json_object_new_object(), *selectors = json_object_new_array();
+
+	add(object, "cpus", make_cpus(report->target));
+	add(object, "count", json_object_new_int((int)cpus_count(report->target)));
+	add(object, "already_offline", make_cpus(report->selection.already_offline));
+	for (size_t i = 0; i < report->selection.nr_selectors; i++) {
+		const struct resolved_selector *resolved = &report->selection.selectors[i];
+		struct json_object *selector = json_object_new_object();
+
+		add(selector, "kind", make_string(selector_kind_format(resolved->selector->kind)));
+		add(selector, "id", make_string(resolved->selector->text));
+		add(selector, "cpus", make_cpus(resolved->cpus));
+		json_object_array_add(selectors, selector);
+	}
+	add(object, "selectors", selectors);
+	return object;
+}
+
+static struct json_object *make_survivors(const struct report *report)
+{
+	struct json_object *object = json_object_new_object();
+
+	add(object, "cpus", make_cpus(report->survivors));
+	add(object, "count", json_object_new_int((int)cpus_count(report->survivors)));
+	return object;
+}
+
+/* In the plan of a restore an item in force goes back from the value after to the value before. */
+static bool is_reversed(const struct report *report, const struct step *step, const struct item *item)
+{
+	return report->options->request.action == ACTION_RESTORE && item_is_in_force(step, item);
+}
+
+static struct json_object *make_item(const struct report *report, const struct step *step,
+				     const struct item *item)
+{
+	struct json_object *object = json_object_new_object();
+	bool reversed = is_reversed(report, step, item);
+
+	add(object, "kind", make_string(step->kind->name));
+	add(object, "lifetime", make_string(lifetime_format(step->lifetime)));
+	add(object, "object", make_string(item->object));
+	add(object, "before", make_string(reversed ? item->after : item->before));
+	add(object, "after", make_string(reversed ? item->before : item->after));
+	add(object, "state", make_string(state_format(item->state)));
+	return object;
+}
+
+static struct json_object *make_steps(const struct report *report)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < report->nr_runs; i++) {
+		const struct operation *operation = report->runs[i].operation;
+
+		for (size_t j = 0; j < operation->nr_steps; j++)
+			for (size_t k = 0; k < operation->steps[j].nr_items; k++)
+				json_object_array_add(array,
+						      make_item(report, &operation->steps[j],
+								&operation->steps[j].items[k]));
+	}
+	return array;
+}
+
+static struct json_object *make_failure(const struct report *report, const struct item *item)
+{
+	struct json_object *object = json_object_new_object();
+	struct explanation explanation;
+	bool is_return = report->options->request.action == ACTION_RESTORE ||
+			 item->state == STATE_APPLIED;
+
+	add(object, "cpu", json_object_new_int64((int64_t)item->id));
+	add(object, "errno", make_string(util_errno_name(item->error)));
+	add(object, "callback", item->callback[0] ? make_string(item->callback) : NULL);
+	if (!explain_failure(item, is_return, &explanation)) {
+		add(object, "message", make_string(explanation.message));
+		add(object, "cause", make_string(explanation.cause));
+		add(object, "remedy", make_string(explanation.remedy));
+		free(explanation.message);
+	}
+	return object;
+}
+
+static void add_items(const struct report *report, const struct step *step, struct json_object *failed,
+		      struct json_object *per_cpu)
+{
+	for (size_t i = 0; i < step->nr_items; i++) {
+		const struct item *item = &step->items[i];
+		struct json_object *object;
+
+		if (item->error)
+			json_object_array_add(failed, make_failure(report, item));
+		if (item->seconds <= 0)
+			continue;
+		object = json_object_new_object();
+		add(object, "cpu", json_object_new_int64((int64_t)item->id));
+		add(object, "seconds", make_seconds(item->seconds));
+		json_object_array_add(per_cpu, object);
+	}
+}
+
+static struct json_object *make_result(const struct report *report)
+{
+	_cleanup_cpus_ hwloc_bitmap_t changed = hwloc_bitmap_alloc();
+	struct json_object *object = json_object_new_object();
+	struct json_object *failed = json_object_new_array(), *per_cpu = json_object_new_array();
+	bool is_return = report->options->request.action == ACTION_RESTORE;
+	double seconds = 0;
+
+	for (size_t i = 0; i < report->nr_runs; i++) {
+		const struct run *run = &report->runs[i];
+
+		seconds += run->seconds;
+		if (changed)
+			hwloc_bitmap_or(changed, changed, run->changed);
+		for (size_t j = 0; j < run->operation->nr_steps; j++)
+			if (run->operation->steps[j].kind->is_per_cpu)
+				add_items(report, &run->operation->steps[j], failed, per_cpu);
+	}
+	add(object, "offlined", make_cpus(is_return ? NULL : changed));
+	add(object, "onlined", make_cpus(is_return ? changed : NULL));
+	add(object, "failed", failed);
+	add(object, "seconds", make_seconds(seconds));
+	add(object, "per_cpu", per_cpu);
+	add(object, "tasks_moved", json_object_new_int(0));
+	add(object, "irqs_moved", json_object_new_int(0));
+	return object;
+}
+
+static struct json_object *make_operation(const struct report *report, const struct operation *operation)
+{
+	_cleanup_cpus_ hwloc_bitmap_t drift = hwloc_bitmap_alloc();
+	struct json_object *object = json_object_new_object(), *undo = json_object_new_array();
+
+	if (drift)
+		hwloc_bitmap_and(drift, operation->claim, report->machine.online);
+	add(object, "id", make_string(operation->id));
+	add(object, "started", make_string(operation->started));
+	add(object, "command", make_string(operation->command));
+	add(object, "version", make_string(operation->version));
+	add(object, "cpus", make_cpus(operation->claim));
+	add(object, "count", json_object_new_int((int)cpus_count(operation->claim)));
+	add(object, "drift", make_cpus(drift));
+	for (size_t i = 0; i < operation->nr_steps; i++) {
+		const struct step *step = &operation->steps[i];
+		struct json_object *left;
+
+		if (!step_is_in_force(step))
+			continue;
+		left = json_object_new_object();
+		add(left, "kind", make_string(step->kind->name));
+		add(left, "lifetime", make_string(lifetime_format(step->lifetime)));
+		add(left, "state", make_string(state_format(step->state)));
+		json_object_array_add(undo, left);
+	}
+	add(object, "to_undo", undo);
+	return object;
+}
+
+static struct json_object *make_operations(const struct report *report)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < report->journals.nr; i++)
+		json_object_array_add(array, make_operation(report, &report->journals.list[i]));
+	return array;
+}
+
+static const char *find_operation_id(const struct report *report)
+{
+	if (report->options->request.dry_run || !report->nr_runs ||
+	    report->verdict == VERDICT_ROLLED_BACK)
+		return NULL;
+	return report->runs[0].operation->id;
+}
+
+static void add_change(const struct report *report, struct json_object *document)
+{
+	add(document, "operation", make_string(find_operation_id(report)));
+	add(document, "target", make_target(report));
+	add(document, "survivors", make_survivors(report));
+	add(document, "evacuation", make_string(report->evacuation));
+	add(document, "method", make_string(report->method));
+	add(document, "findings", make_findings(&report->findings));
+	add(document, "steps", make_steps(report));
+	add(document, "result", make_result(report));
+	add(document, "service", NULL);
+}
+
+static void add_list(const struct report *report, struct json_object *document)
+{
+	struct json_object *selection;
+
+	add(document, "findings", make_findings(&report->findings));
+	add(document, "cpus", list_json(&report->machine));
+	if (!report->options->request.nr_selectors)
+		return;
+	selection = json_object_new_object();
+	add(selection, "cpus", make_cpus(report->target));
+	add(selection, "count", json_object_new_int((int)cpus_count(report->target)));
+	add(selection, "already_offline", make_cpus(report->selection.already_offline));
+	add(document, "selection", selection);
+}
+
+int json_print(const struct report *report)
+{
+	static const char *const actions[] = {
+		[ACTION_OFFLINE] = "offline",
+		[ACTION_RESTORE] = "restore",
+		[ACTION_STATUS] = "status",
+		[ACTION_LIST] = "list",
+	};
+	const struct request *request = &report->options->request;
+	struct json_object *document = json_object_new_object();
+	const char *text;
+
+	add(document, "api_level", json_object_new_int(JSON_API_LEVEL));
+	add(document, "action", make_string(actions[request->action]));
+	add(document, "dry_run", json_object_new_boolean(request->dry_run));
+	add(document, "verdict", make_string(verdict_format(report->verdict)));
+	add(document, "exit_status", json_object_new_int(report->exit_status));
+	add(document, "machine", make_string(report_format_machine(report)));
+	if (request->action == ACTION_STATUS) {
+		add(document, "findings", make_findings(&report->findings));
+		add(document, "operations", make_operations(report));
+	} else if (request->action == ACTION_LIST) {
+		add_list(report, document);
+	} else {
+		add_change(report, document);
+	}
+	text = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PRETTY |
+								JSON_C_TO_STRING_SPACED |
+								JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text)
+		puts(text);
+	json_object_put(document);
+	return text ? 0 : -ENOMEM;
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * list.c - --list: the machine as a table, and what a selection resolves to
+ *
+ * A row of the table is a group of CPUs that agree in all but their numbers, cores and threads. Rows are as
+ * wide as a terminal of 80 columns: long lists are broken at commas, inside their column.
+ */
+#include "cli/list.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#define LINE_WIDTH 80
+#define CORE_WIDTH 16
+#define CPUS_WIDTH 20	/* at least */
+#define GAP 2
+
+enum column {
+	COLUMN_SOCKET,
+	COLUMN_DIE,
+	COLUMN_NODE,
+	COLUMN_CORE,
+	COLUMN_THREAD,
+	COLUMN_STATE,
+	COLUMN_CAN_GO,
+	COLUMN_CPUS,
+	NR_COLUMNS,
+};
+
+static const char *const titles[NR_COLUMNS] = {
+	[COLUMN_SOCKET] = "socket", [COLUMN_DIE] = "die",	[COLUMN_NODE] = "node",
+	[COLUMN_CORE] = "core",	    [COLUMN_THREAD] = "thread", [COLUMN_STATE] = "state",
+	[COLUMN_CAN_GO] = "can go", [COLUMN_CPUS] = "CPUs",
+};
+
+struct row {
+	char *cells[NR_COLUMNS];
+};
+
+/* What the CPUs of a row have in common, and one of them. */
+struct entry {
+	unsigned int number;
+	const struct cpu *cpu;
+};
+
+struct table {
+	struct row *rows;
+	size_t nr_rows;
+	size_t widths[NR_COLUMNS];
+};
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Numbers in order, what the kernel does not tell last. */
+static int compare_ids(long a, long b)
+{
+	if (a == b)
+		return 0;
+	if (a == CPU_ID_NONE || b == CPU_ID_NONE)
+		return a == CPU_ID_NONE ? 1 : -1;
+	return a < b ? -1 : 1;
+}
+
+static int compare_groups(const struct cpu *a, const struct cpu *b)
+{
+	int order = compare_ids(a->socket, b->socket);
+
+	if (!order)
+		order = compare_ids(a->die, b->die);
+	if (!order)
+		order = compare_ids(a->node, b->node);
+	if (!order)
+		order = b->is_online - a->is_online;
+	if (!order)
+		order = a->is_standby - b->is_standby;
+	if (!order)
+		order = a->has_online_file - b->has_online_file;
+	return order;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = compare_groups(x->cpu, y->cpu);
+
+	return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+static struct entry *sort_entries(const struct machine *machine, size_t *ret_nr)
+{
+	struct entry *entries = calloc(cpus_count(machine->present) + 1, sizeof(*entries));
+	unsigned int cpu;
+	size_t nr = 0;
+
+	if (!entries)
+		return NULL;
+	cpus_foreach(cpu, machine->present)
+		entries[nr++] = (struct entry){ cpu, &machine->cpus[cpu] };
+	qsort(entries, nr, sizeof(*entries), compare_entries);
+	*ret_nr = nr;
+	return entries;
+}
+
+static char *format_id(long id)
+{
+	return id == CPU_ID_NONE ? strdup("?") : util_asprintf("%ld", id);
+}
+
+static const char *state_of(const struct cpu *cpu)
+{
+	if (cpu->is_online)
+		return "online";
+	return cpu->is_standby ? "standby" : "offline";
+}
+
+enum number {
+	NUMBER_CPU,
+	NUMBER_CORE,
+	NUMBER_THREAD,
+};
+
+/* The number of that sort, or CPU_ID_NONE where the kernel gives none. */
+static long number_of(const struct entry *entry, enum number number)
+{
+	switch (number) {
+	case NUMBER_CPU:
+		return (long)entry->number;
+	case NUMBER_CORE:
+		return entry->cpu->core;
+	case NUMBER_THREAD:
+		return entry->cpu->siblings ? (long)entry->cpu->thread : CPU_ID_NONE;
+	}
+	return CPU_ID_NONE;
+}
+
+static char *format_numbers(const struct entry *entries, size_t nr, enum number number)
+{
+	_cleanup_cpus_ hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	if (!set)
+		return NULL;
+	for (size_t i = 0; i < nr; i++) {
+		long value = number_of(&entries[i], number);
+
+		if (value != CPU_ID_NONE && hwloc_bitmap_set(set, (unsigned int)value))
+			return NULL;
+	}
+	return cpus_is_empty(set) ? strdup("?") : cpus_format(set);
+}
+
+static int make_row(const struct entry *entries, size_t nr, struct row *ret_row)
+{
+	const struct cpu *cpu = entries[0].cpu;
+
+	*ret_row = (struct row){ .cells = {
+		[COLUMN_SOCKET] = format_id(cpu->socket),
+		[COLUMN_DIE] = format_id(cpu->die),
+		[COLUMN_NODE] = format_id(cpu->node),
+		[COLUMN_CORE] = format_numbers(entries, nr, NUMBER_CORE),
+		[COLUMN_THREAD] = format_numbers(entries, nr, NUMBER_THREAD),
+		[COLUMN_STATE] = strdup(state_of(cpu)),
+		[COLUMN_CAN_GO] = strdup(cpu->has_online_file ? "yes" : "no"),
+		[COLUMN_CPUS] = format_numbers(entries, nr, NUMBER_CPU),
+	} };
+	for (size_t i = 0; i < NR_COLUMNS; i++)
+		if (!ret_row->cells[i])
+			return -ENOMEM;
+	return 0;
+}
+
+static void table_free(struct table *table)
+{
+	for (size_t i = 0; i < table->nr_rows; i++)
+		for (size_t j = 0; j < NR_COLUMNS; j++)
+			free(table->rows[i].cells[j]);
+	free(table->rows);
+}
+
+static int add_row(struct table *table, const struct entry *entries, size_t nr)
+{
+	struct row *rows = util_grow(table->rows, table->nr_rows, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	table->rows = rows;
+	return make_row(entries, nr, &rows[table->nr_rows++]);
+}
+
+static int fill_table(const struct machine *machine, struct table *table)
+{
+	size_t nr, start = 0;
+	_cleanup_free_ struct entry *entries = sort_entries(machine, &nr);
+
+	if (!entries)
+		return -ENOMEM;
+	for (size_t i = 1; i <= nr; i++) {
+		int r;
+
+		if (i < nr && !compare_groups(entries[i].cpu, entries[start].cpu))
+			continue;
+		r = add_row(table, &entries[start], i - start);
+		if (r)
+			return r;
+		start = i;
+	}
+	return 0;
+}
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+static void set_widths(struct table *table)
+{
+	size_t used = 0;
+
+	for (size_t column = 0; column < COLUMN_CPUS; column++) {
+		size_t width = strlen(titles[column]);
+
+		for (size_t i = 0; i < table->nr_rows; i++)
+			if (strlen(table->rows[i].cells[column]) > width)
+				width = strlen(table->rows[i].cells[column]);
+		if (column == COLUMN_CORE && width > CORE_WIDTH)
+			width = CORE_WIDTH;
+		table->widths[column] = width;
+		used += width + GAP;
+	}
+	table->widths[COLUMN_CPUS] =
+		used + CPUS_WIDTH > LINE_WIDTH ? (size_t)CPUS_WIDTH : LINE_WIDTH - used;
+}
+
+/* How much of @text goes on one line of @width: up to a comma, one part of a list at least. */
+static size_t piece_length(const char *text, size_t width)
+{
+	size_t length = strcspn(text, ",");
+
+	if (strlen(text) <= width)
+		return strlen(text);
+	while (text[length]) {
+		size_t longer = length + 1 + strcspn(text + length + 1, ",");
+
+		/* the comma stays on the line */
+		if (longer + (text[longer] == ',') > width)
+			return length + 1;
+		length = longer;
+	}
+	return length;
+}
+
+static void print_row(const struct table *table, const char *const cells[NR_COLUMNS])
+{
+	const char *left[NR_COLUMNS];
+	bool is_more = true;
+
+	memcpy(left, cells, sizeof(left));
+	while (is_more) {
+		size_t blanks = 0;
+
+		is_more = false;
+		for (size_t i = 0; i < NR_COLUMNS; i++) {
+			size_t length = piece_length(left[i], table->widths[i]);
+
+			if (length)
+				printf("%*s%.*s", (int)blanks, "", (int)length, left[i]);
+			blanks = length ? 0 : blanks;
+			left[i] += length;
+			is_more |= *left[i] != '\0';
+			if (length < table->widths[i])
+				blanks += table->widths[i] - length;
+			blanks += GAP;
+		}
+		putchar('\n');
+	}
+}
+
+static void print_table(const struct table *table)
+{
+	print_row(table, titles);
+	for (size_t i = 0; i < table->nr_rows; i++)
+		print_row(table, (const char *const *)table->rows[i].cells);
+}
+
+/* "selection  0-3,8 (5 CPUs)", broken at commas. */
+static void print_cpus(const char *label, hwloc_const_bitmap_t cpus, const char *remark)
+{
+	_cleanup_free_ char *list = cpus_is_empty(cpus) ? strdup("none") : cpus_format(cpus);
+	const char *text = list ? list : "?";
+	size_t indent = strlen(label) + GAP;
+
+	printf("%s%*s", label, GAP, "");
+	for (;;) {
+		size_t length = piece_length(text, LINE_WIDTH - indent);
+
+		printf("%.*s", (int)length, text);
+		text += length;
+		if (!*text)
+			break;
+		printf("\n%*s", (int)indent, "");
+	}
+	printf(" (%u CPU%s%s)\n", cpus_count(cpus), cpus_count(cpus) == 1 ? "" : "s", remark);
+}
+
+/* ---- the machine in one line ----------------------------------------------------------------- */
+
+static unsigned int count_sockets(const struct machine *machine)
+{
+	_cleanup_cpus_ hwloc_bitmap_t sockets = hwloc_bitmap_alloc();
+
+	for (unsigned int cpu = 0; sockets && cpu < machine->nr_cpus; cpu++)
+		if (machine->cpus[cpu].socket != CPU_ID_NONE)
+			hwloc_bitmap_set(sockets, (unsigned int)machine->cpus[cpu].socket);
+	return sockets ? cpus_count(sockets) : 0;
+}
+
+static void print_threads(const struct machine *machine)
+{
+	unsigned int cpu, least = UINT_MAX, most = 0;
+
+	cpus_foreach(cpu, machine->online) {
+		unsigned int nr = machine->cpus[cpu].siblings ? cpus_count(machine->cpus[cpu].siblings) : 0;
+
+		least = nr < least ? nr : least;
+		most = nr > most ? nr : most;
+	}
+	if (!most)
+		printf("threads unknown\n");
+	else if (least == most)
+		printf("%u thread%s per core\n", most, most == 1 ? "" : "s");
+	else
+		printf("up to %u threads per core\n", most);
+}
+
+static void print_counts(const struct machine *machine)
+{
+	unsigned int present = cpus_count(machine->present), online = cpus_count(machine->online);
+	unsigned int sockets = count_sockets(machine);
+
+	printf("%u CPU%s: %u online, %u offline; ", present, present == 1 ? "" : "s", online,
+	       present - online);
+	if (sockets)
+		printf("%u socket%s, ", sockets, sockets == 1 ? "" : "s");
+	else
+		printf("sockets unknown, ");
+	if (machine->nr_nodes)
+		printf("%zu node%s, ", machine->nr_nodes, machine->nr_nodes == 1 ? "" : "s");
+	else
+		printf("no NUMA, ");
+	print_threads(machine);
+}
+
+/* Nodes of memory alone are in no row. */
+static void print_empty_nodes(const struct machine *machine)
+{
+	const char *separator = "\nnodes without CPUs: ";
+
+	for (size_t i = 0; i < machine->nr_nodes; i++) {
+		if (!cpus_is_empty(machine->nodes[i].cpus))
+			continue;
+		printf("%s%ld", separator, machine->nodes[i].id);
+		separator = ",";
+	}
+	if (*separator == ',')
+		putchar('\n');
+}
+
+void list_print(const struct machine *machine, const struct selection *selection)
+{
+	_cleanup_(table_free) struct table table = { 0 };
+
+	if (selection) {
+		print_cpus("selection", selection->target, "");
+		if (!cpus_is_empty(selection->already_offline))
+			print_cpus("         ", selection->already_offline, ", offline already");
+		putchar('\n');
+	}
+	print_counts(machine);
+	putchar('\n');
+	if (fill_table(machine, &table)) {
+		fprintf(stderr, "cpuoff: no memory for the table\n");
+		return;
+	}
+	set_widths(&table);
+	print_table(&table);
+	print_empty_nodes(machine);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static int add_member(struct json_object *object, const char *key, struct json_object *value)
+{
+	if (json_object_object_add(object, key, value)) {
+		json_object_put(value);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_id(struct json_object *object, const char *key, long id)
+{
+	struct json_object *value = id == CPU_ID_NONE ? NULL : json_object_new_int64(id);
+
+	/* NULL is null to json-c */
+	if (id != CPU_ID_NONE && !value)
+		return -ENOMEM;
+	return add_member(object, key, value);
+}
+
+static int add_bool(struct json_object *object, const char *key, bool is_true)
+{
+	struct json_object *value = json_object_new_boolean(is_true);
+
+	return value ? add_member(object, key, value) : -ENOMEM;
+}
+
+static int fill_cpu(struct json_object *object, const struct entry *entry)
+{
+	const struct cpu *cpu = entry->cpu;
+
+	if (add_id(object, "cpu", number_of(entry, NUMBER_CPU)) ||
+	    add_id(object, "socket", cpu->socket) || add_id(object, "die", cpu->die) ||
+	    add_id(object, "core", cpu->core) || add_id(object, "node", cpu->node) ||
+	    add_id(object, "thread", number_of(entry, NUMBER_THREAD)) ||
+	    add_bool(object, "online", cpu->is_online) ||
+	    add_bool(object, "can_offline", cpu->has_online_file))
+		return -ENOMEM;
+	return 0;
+}
+
+static int add_cpu(struct json_object *array, const struct entry *entry)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (!object)
+		return -ENOMEM;
+	if (fill_cpu(object, entry) || json_object_array_add(array, object)) {
+		json_object_put(object);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+struct json_object *list_json(const struct machine *machine)
+{
+	struct json_object *array = json_object_new_array();
+	unsigned int cpu;
+
+	if (!array)
+		return NULL;
+	cpus_foreach(cpu, machine->present) {
+		if (add_cpu(array, &(struct entry){ cpu, &machine->cpus[cpu] })) {
+			json_object_put(array);
+			return NULL;
+		}
+	}
+	return array;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* main.c - cpuoff: the whole flow */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "cli/actions.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+
+static int report_wrong_options(struct report *report)
+{
+	struct finding *finding = findings_add(&report->findings, "usage", SEVERITY_REFUSE, NULL,
+					       "See cpuoff --help.", "%s", report->options->error);
+
+	if (!finding)
+		return -ENOMEM;
+	report->verdict = VERDICT_INVALID;
+	report->exit_status = EXIT_INVALID;
+	return 0;
+}
+
+/* A run may outlive the session that began it: the system log keeps its result. */
+static void log_result(const struct session *session, const struct report *report)
+{
+	if (!report->nr_runs || report->options->request.dry_run || !session->root ||
+	    !root_is_live(session->root))
+		return;
+	openlog("cpuoff", LOG_PID, LOG_DAEMON);
+	for (size_t i = 0; i < report->nr_runs; i++) {
+		_cleanup_free_ char *cpus = cpus_format(report->runs[i].changed);
+
+		syslog(report->exit_status ? LOG_ERR : LOG_NOTICE,
+		       "operation %s: %s, exit status %d, CPUs %s: %s", report->runs[i].operation->id,
+		       verdict_format(report->verdict), report->exit_status, cpus ? cpus : "",
+		       report->options->command);
+	}
+	closelog();
+}
+
+static int print(const struct report *report)
+{
+	int r = 0;
+
+	text_print(report);
+	if (report->options->json)
+		r = json_print(report);
+	if (fflush(stdout) && errno != EPIPE) {
+		fprintf(stderr, "cpuoff: the result could not be written: %s\n", strerror(errno));
+		if (!report->exit_status && !report->nr_runs)
+			return -EIO;
+	}
+	return r;
+}
+
+int main(int argc, const char **argv)
+{
+	struct options options;
+	struct progress_line line;
+	struct report report = { .options = &options };
+	struct watcher watcher = { .progress = progress_show, .data = &line };
+	struct session session = { .watcher = &watcher };
+	int r = options_parse(argc, argv, &options);
+
+	if (r)
+		goto out;
+	if (options.is_informational)
+		goto out_options;
+	progress_init(&options, &line);
+	if (options.error) {
+		r = report_wrong_options(&report);
+	} else {
+		watcher.nr_interrupts = signals_install();
+		r = actions_run(&session, &report);
+	}
+	progress_clear(&line);
+	if (!r) {
+		log_result(&session, &report);
+		r = print(&report);
+	}
+	session_close(&session);
+	report_free(&report);
+out_options:
+	options_free(&options);
+out:
+	if (r)
+		fprintf(stderr, "cpuoff: %s\n", strerror(-r));
+	return r ? EXIT_ROLLED_BACK : report.exit_status;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* options.c - the command line */
+#include "config.h"
+
+#include "cli/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <popt.h>
+
+#define ON(action) (1U << (action))
+#define CHANGES (ON(ACTION_OFFLINE) | ON(ACTION_RESTORE))
+#define SELECTS (CHANGES | ON(ACTION_LIST))
+#define ANY (SELECTS | ON(ACTION_STATUS))
+
+enum option {
+	OPTION_SELECTOR = 1000, /* and the selector's kind */
+	OPTION_RESTORE = 2000,
+	OPTION_STATUS,
+	OPTION_LIST,
+	OPTION_DRY_RUN,
+	OPTION_MIGRATE,
+	OPTION_METHOD,
+	OPTION_ON_ERROR,
+	OPTION_TIMEOUT,
+	OPTION_NO_EXPEDITE,
+	OPTION_SKIP_UNPLUGGABLE,
+	OPTION_ALLOW_CPU0,
+	OPTION_STRICT,
+	OPTION_FORCE,
+	OPTION_WAIT,
+	OPTION_QUIET,
+	OPTION_VERBOSE,
+	OPTION_JSON,
+	OPTION_NO_PROGRESS,
+	OPTION_SYSROOT,
+	OPTION_STATE_DIR,
+	OPTION_VERSION,
+	OPTION_HELP,
+	OPTION_USAGE,
+};
+
+#define SELECTOR(name, letter, kind, value, text)                                                  \
+	{ name, letter, POPT_ARG_STRING, NULL, OPTION_SELECTOR + (kind), text, value }
+#define FLAG(name, letter, option, text) { name, letter, POPT_ARG_NONE, NULL, option, text, NULL }
+#define VALUE(name, option, value, text) { name, 0, POPT_ARG_STRING, NULL, option, text, value }
+
+static struct poptOption selection_options[] = {
+	SELECTOR("socket", 's', SELECT_SOCKET, "LIST", "these physical packages"),
+	SELECTOR("node", 'n', SELECT_NODE, "LIST", "these NUMA nodes"),
+	SELECTOR("die", 'd', SELECT_DIE, "[SOCKET:]LIST", "these dies"),
+	SELECTOR("core", 'C', SELECT_CORE, "[SOCKET:]LIST", "these cores"),
+	SELECTOR("core-of", 0, SELECT_CORE_OF, "LIST", "the whole cores of these CPUs"),
+	SELECTOR("l3-of", 0, SELECT_L3_OF, "LIST", "all that share a last-level cache with these CPUs"),
+	SELECTOR("cpu", 'c', SELECT_CPU, "LIST", "these CPUs"),
+	FLAG("smt", 't', OPTION_SELECTOR + SELECT_SMT,
+	     "every hardware thread but the first online one of each core"),
+	SELECTOR("except", 'x', SELECT_EXCEPT, "LIST", "never these CPUs"),
+	POPT_TABLEEND,
+};
+
+static struct poptOption action_options[] = {
+	{ "restore", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_RESTORE,
+	  "undo an operation, or bring the selected CPUs back", "ID|all" },
+	FLAG("status", 0, OPTION_STATUS, "show the operations in force"),
+	FLAG("list", 0, OPTION_LIST, "show the machine, and what a selection means"),
+	FLAG("dry-run", 0, OPTION_DRY_RUN, "show the whole plan and change nothing"),
+	POPT_TABLEEND,
+};
+
+static struct poptOption control_options[] = {
+	VALUE("migrate", OPTION_MIGRATE, "auto|none", "how work is moved away before"),
+	VALUE("method", OPTION_METHOD, "auto|sequential", "how the kernel is made to take the CPUs"),
+	VALUE("on-error", OPTION_ON_ERROR, "rollback|stop|continue", "what to do when a CPU cannot go"),
+	VALUE("timeout", OPTION_TIMEOUT, "SECONDS", "give up waiting for one CPU after so long"),
+	FLAG("no-expedite", 0, OPTION_NO_EXPEDITE, "do not expedite RCU grace periods"),
+	FLAG("skip-unpluggable", 0, OPTION_SKIP_UNPLUGGABLE, "leave CPUs that cannot go"),
+	FLAG("allow-cpu0", 0, OPTION_ALLOW_CPU0, "CPU 0 may go"),
+	FLAG("strict", 0, OPTION_STRICT, "warnings refuse"),
+	FLAG("force", 0, OPTION_FORCE, "accept the refusals that may be accepted"),
+	FLAG("wait", 0, OPTION_WAIT, "wait for another cpuoff that runs"),
+	POPT_TABLEEND,
+};
+
+static struct poptOption output_options[] = {
+	FLAG("quiet", 'q', OPTION_QUIET, "say only what failed"),
+	FLAG("verbose", 'v', OPTION_VERBOSE, "say all, item by item"),
+	FLAG("json", 0, OPTION_JSON, "one JSON document on stdout"),
+	FLAG("no-progress", 0, OPTION_NO_PROGRESS, "no progress"),
+	VALUE("sysroot", OPTION_SYSROOT, "DIR", "a copy of a machine instead of this one"),
+	VALUE("state-dir", OPTION_STATE_DIR, "DIR", "where journals and the lock are [/run/cpuoff]"),
+	FLAG("version", 'V', OPTION_VERSION, "print the version"),
+	FLAG("help", '?', OPTION_HELP, "print this help"),
+	FLAG("usage", 0, OPTION_USAGE, "print a short usage"),
+	POPT_TABLEEND,
+};
+
+#define INCLUDE(table, title) { NULL, 0, POPT_ARG_INCLUDE_TABLE, table, 0, title, NULL }
+
+static const struct poptOption all_options[] = {
+	INCLUDE(selection_options, "Selection, united (ids are the kernel's; LIST is like 0-3,8,16-31):"),
+	INCLUDE(action_options, "Actions (without one, the selected CPUs are taken offline):"),
+	INCLUDE(control_options, "Control:"),
+	INCLUDE(output_options, "Output:"),
+	POPT_TABLEEND,
+};
+
+/* Options that do not make sense with every action. */
+static const struct {
+	enum option option;
+	const char *name;
+	unsigned int actions;
+} limits[] = {
+	{ OPTION_DRY_RUN, "dry-run", CHANGES },
+	{ OPTION_MIGRATE, "migrate", ON(ACTION_OFFLINE) },
+	{ OPTION_METHOD, "method", ON(ACTION_OFFLINE) },
+	{ OPTION_ON_ERROR, "on-error", ON(ACTION_OFFLINE) },
+	{ OPTION_TIMEOUT, "timeout", CHANGES },
+	{ OPTION_NO_EXPEDITE, "no-expedite", CHANGES },
+	{ OPTION_SKIP_UNPLUGGABLE, "skip-unpluggable", ON(ACTION_OFFLINE) },
+	{ OPTION_ALLOW_CPU0, "allow-cpu0", ON(ACTION_OFFLINE) },
+	{ OPTION_STRICT, "strict", CHANGES },
+	{ OPTION_FORCE, "force", CHANGES },
+	{ OPTION_WAIT, "wait", CHANGES },
+};
+
+static const char *const action_names[] = {
+	[ACTION_OFFLINE] = "taking CPUs offline",
+	[ACTION_RESTORE] = "--restore",
+	[ACTION_STATUS] = "--status",
+	[ACTION_LIST] = "--list",
+};
+
+struct parser {
+	struct options *options;
+	bool has_action;
+	bool seen[64]; /* of enum option, from OPTION_RESTORE */
+};
+
+__attribute__((format(printf, 2, 3))) static void complain(struct parser *parser, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (parser->options->error)
+		return;
+	va_start(ap, fmt);
+	parser->options->error = util_vasprintf(fmt, ap);
+	va_end(ap);
+}
+
+static int add_selector(struct parser *parser, enum selector_kind kind, const char *text)
+{
+	struct request *request = &parser->options->request;
+	struct selector *list = util_grow(request->selectors, request->nr_selectors, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	request->selectors = list;
+	list[request->nr_selectors++] = (struct selector){ .kind = kind, .text = text };
+	return 0;
+}
+
+static void set_action(struct parser *parser, enum action action)
+{
+	struct request *request = &parser->options->request;
+
+	if (parser->has_action && request->action != action)
+		complain(parser, "%s and %s cannot be used together", action_names[request->action],
+			 action_names[action]);
+	parser->has_action = true;
+	request->action = action;
+}
+
+static void set_on_error(struct parser *parser, const char *text)
+{
+	static const char *const names[] = { "rollback", "stop", "continue" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(text, names[i])) {
+			parser->options->request.on_error = (enum on_error)i;
+			return;
+		}
+	complain(parser, "--on-error=%s: it is rollback, stop or continue", text);
+}
+
+static void set_timeout(struct parser *parser, const char *text)
+{
+	long seconds;
+
+	if (util_parse_long(text, 1, 7 * 86400, &seconds))
+		complain(parser, "--timeout=%s: it is a whole number of seconds from 1 to 604800", text);
+	else
+		parser->options->request.timeout = (double)seconds;
+}
+
+/* Takes @text over from popt, until options_free(). */
+static int keep_value(struct options *options, char *text)
+{
+	char **list;
+
+	if (!text)
+		return 0;
+	list = util_grow(options->values, options->nr_values, sizeof(*list));
+	if (!list) {
+		free(text);
+		return -ENOMEM;
+	}
+	options->values = list;
+	list[options->nr_values++] = text;
+	return 0;
+}
+
+static void take_option(struct parser *parser, enum option option, const char *value)
+{
+	struct options *options = parser->options;
+	struct request *request = &options->request;
+
+	parser->seen[option - OPTION_RESTORE] = true;
+	switch (option) {
+	case OPTION_RESTORE:
+		set_action(parser, ACTION_RESTORE);
+		request->restore_id = value;
+		break;
+	case OPTION_STATUS:
+		set_action(parser, ACTION_STATUS);
+		break;
+	case OPTION_LIST:
+		set_action(parser, ACTION_LIST);
+		break;
+	case OPTION_DRY_RUN:
+		request->dry_run = true;
+		break;
+	case OPTION_MIGRATE:
+		request->migrate = value;
+		break;
+	case OPTION_METHOD:
+		request->method = value;
+		break;
+	case OPTION_ON_ERROR:
+		set_on_error(parser, value);
+		break;
+	case OPTION_TIMEOUT:
+		set_timeout(parser, value);
+		break;
+	case OPTION_NO_EXPEDITE:
+		request->no_expedite = true;
+		break;
+	case OPTION_SKIP_UNPLUGGABLE:
+		request->skip_unpluggable = true;
+		break;
+	case OPTION_ALLOW_CPU0:
+		request->allow_cpu0 = true;
+		break;
+	case OPTION_STRICT:
+		request->strict = true;
+		break;
+	case OPTION_FORCE:
+		request->force = true;
+		break;
+	case OPTION_WAIT:
+		request->wait = true;
+		break;
+	case OPTION_QUIET:
+		options->quiet = true;
+		break;
+	case OPTION_VERBOSE:
+		options->verbose = true;
+		break;
+	case OPTION_JSON:
+		options->json = true;
+		break;
+	case OPTION_NO_PROGRESS:
+		options->no_progress = true;
+		break;
+	case OPTION_SYSROOT:
+		options->sysroot = value;
+		break;
+	case OPTION_STATE_DIR:
+		options->state_dir = value;
+		break;
+	default:
+		options->is_informational = true;
+		break;
+	}
+}
+
+static void answer(poptContext context, enum option option)
+{
+	if (option == OPTION_HELP) {
+		poptPrintHelp(context, stdout, 0);
+	} else if (option == OPTION_USAGE) {
+		poptPrintUsage(context, stdout, 0);
+		putchar('\n');
+	} else if (option == OPTION_VERSION) {
+		puts(PACKAGE_STRING);
+	}
+}
+
+static void check_limits(struct parser *parser)
+{
+	const struct request *request = &parser->options->request;
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		if (parser->seen[limits[i].option - OPTION_RESTORE] &&
+		    !(limits[i].actions & ON(request->action)))
+			complain(parser, "--%s cannot be used with %s", limits[i].name,
+				 action_names[request->action]);
+	if (request->nr_selectors && !(SELECTS & ON(request->action)))
+		complain(parser, "a selection cannot be used with %s", action_names[request->action]);
+	if (!request->nr_selectors && !parser->has_action)
+		complain(parser, "nothing is selected: name the CPUs, for example with --node 2");
+	if (parser->options->quiet && parser->options->verbose)
+		complain(parser, "--quiet and --verbose cannot be used together");
+}
+
+/* --json must hold for what is wrong with the options before it, too. */
+static bool asks_for_json(int argc, const char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--json"))
+			return true;
+	return false;
+}
+
+static char *join_command(int argc, const char **argv)
+{
+	size_t size = 1;
+	char *text, *end;
+
+	for (int i = 0; i < argc; i++)
+		size += strlen(argv[i]) + 1;
+	text = end = malloc(size);
+	if (!text)
+		return NULL;
+	*end = '\0';
+	for (int i = 0; i < argc; i++) {
+		if (i)
+			*end++ = ' ';
+		end = stpcpy(end, argv[i]);
+	}
+	return text;
+}
+
+static int parse(poptContext context, struct parser *parser)
+{
+	int value, r = 0;
+
+	while (!r && (value = poptGetNextOpt(context)) >= 0) {
+		char *text = poptGetOptArg(context);
+
+		r = keep_value(parser->options, text);
+		if (r)
+			break;
+		if (value < OPTION_RESTORE)
+			r = add_selector(parser, (enum selector_kind)(value - OPTION_SELECTOR),
+					 text ? text : "");
+		else
+			take_option(parser, (enum option)value, text);
+		if (parser->options->is_informational) {
+			answer(context, (enum option)value);
+			return 0;
+		}
+	}
+	if (r)
+		return r;
+	if (value < -1)
+		complain(parser, "%s: %s", poptBadOption(context, POPT_BADOPTION_NOALIAS),
+			 poptStrerror(value));
+	else if (poptPeekArg(context))
+		complain(parser, "\"%s\" is left over: every id belongs to an option, as in --cpu %s",
+			 poptPeekArg(context), poptPeekArg(context));
+	else
+		check_limits(parser);
+	return 0;
+}
+
+int options_parse(int argc, const char **argv, struct options *ret_options)
+{
+	struct options options = {
+		.sysroot = "/",
+		.state_dir = "/run/cpuoff",
+		.request = { .migrate = "auto", .method = "auto" },
+		.json = asks_for_json(argc, argv),
+		.command = join_command(argc, argv),
+	};
+	struct parser parser = { .options = &options };
+	poptContext context = poptGetContext(PACKAGE_NAME, argc, argv, all_options, 0);
+	int r = -ENOMEM;
+
+	if (context && options.command) {
+		poptSetOtherOptionHelp(context, "SELECTION | --restore[=ID|all] | --status | --list");
+		r = parse(context, &parser);
+	}
+	poptFreeContext(context);
+	if (r)
+		options_free(&options);
+	else
+		*ret_options = options;
+	return r;
+}
+
+void options_free(struct options *options)
+{
+	while (options->nr_values)
+		free(options->values[--options->nr_values]);
+	free(options->values);
+	free(options->request.selectors);
+	free(options->command);
+	free(options->error);
+	*options = (struct options){ 0 };
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* options.h - the command line */
+#pragma once
+
+#include "base/request.h"
+
+struct options {
+	struct request request;
+	const char *sysroot;	/* "/" if not given */
+	const char *state_dir;	/* "/run/cpuoff" if not given */
+	char *command;		/* the command line, for the journal */
+	bool json;
+	bool quiet;
+	bool verbose;
+	bool no_progress;
+	bool is_informational;	/* --help, --usage or --version was answered: nothing is left to do */
+	char **values;		/* the texts that the fields above and the selectors point to */
+	size_t nr_values;
+	char *error;		/* what is wrong with the command line, or NULL */
+};
+
+/*
+ * Parses the command line. Returns 0, also where options->error says what is wrong, or -ENOMEM. --help,
+ * --usage and --version are answered on stdout.
+ */
+int options_parse(int argc, const char **argv, struct options *ret_options) _must_check_;
+
+void options_free(struct options *options);

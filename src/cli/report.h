@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* report.h - what an action has to tell: filled by cli/actions, laid out by cli/text and cli/json */
+#pragma once
+
+#include "cli/options.h"
+#include "core/journal.h"
+#include "core/run.h"
+#include "core/select.h"
+
+enum verdict {
+	VERDICT_DONE,
+	VERDICT_NOTHING_TO_DO,
+	VERDICT_READY,
+	VERDICT_ROLLED_BACK,
+	VERDICT_INVALID,
+	VERDICT_REFUSED,
+	VERDICT_FAILED,
+	VERDICT_STUCK,
+	VERDICT_PARTIAL,
+};
+
+enum {
+	EXIT_DONE = 0,
+	EXIT_ROLLED_BACK = 1,
+	EXIT_INVALID = 2,
+	EXIT_REFUSED = 3,
+	EXIT_PERMISSION = 4,
+	EXIT_FAILED = 5,
+	EXIT_PARTIAL = 64,
+	EXIT_LOCKED = 75,
+	EXIT_SIGNALLED = 128, /* and the signal's number */
+};
+
+struct report {
+	const struct options *options;
+	enum verdict verdict;
+	int exit_status;
+	struct findings findings;
+
+	struct machine machine;
+	struct selection selection;
+	hwloc_bitmap_t target;		/* CPUs that change state */
+	hwloc_bitmap_t survivors;	/* CPUs online that stay so */
+	const char *method;		/* NULL where none was chosen */
+	const char *evacuation;
+
+	struct journals journals;	/* operations in force before this one */
+	struct run *runs;		/* one an operation that was made, or undone; in a dry run: planned */
+	size_t nr_runs;
+};
+
+/* "done", "rolled-back". */
+const char *verdict_format(enum verdict verdict);
+
+/* "as-before", "as-asked", "in-between": how the machine was left. */
+const char *report_format_machine(const struct report *report);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* text.c - what people read: results on stdout, everything else on stderr */
+#include "cli/text.h"
+
+#include <string.h>
+
+#include "cli/list.h"
+#include "core/explain.h"
+
+/* ---- stderr ------------------------------------------------------------------------------------ */
+
+static void print_finding(const struct finding *finding)
+{
+	static const char *const words[] = { "note", "warning", "refused" };
+
+	fprintf(stderr, "cpuoff: %s: %s [%s]\n", words[finding->severity], finding->message, finding->rule);
+	if (finding->remedy[0])
+		fprintf(stderr, "cpuoff:    %s\n", finding->remedy);
+}
+
+static void print_findings(const struct report *report)
+{
+	for (size_t i = 0; i < report->findings.nr; i++) {
+		const struct finding *finding = &report->findings.list[i];
+
+		if (!report->options->quiet || finding->severity == SEVERITY_REFUSE)
+			print_finding(finding);
+	}
+}
+
+static void print_failure(const struct report *report, const struct item *item)
+{
+	bool is_return = report->options->request.action == ACTION_RESTORE ||
+			 item->state == STATE_APPLIED;
+	struct explanation explanation;
+
+	if (explain_failure(item, is_return, &explanation))
+		return;
+	fprintf(stderr, "cpuoff: %s\n", explanation.message);
+	if (explanation.cause[0])
+		fprintf(stderr, "cpuoff:    %s\n", explanation.cause);
+	fprintf(stderr, "cpuoff:    %s\n", explanation.remedy);
+	free(explanation.message);
+}
+
+static void print_step_failures(const struct report *report, const struct step *step)
+{
+	for (size_t i = 0; i < step->nr_items; i++) {
+		const struct item *item = &step->items[i];
+
+		if (!item->error)
+			continue;
+		if (step->kind->is_per_cpu)
+			print_failure(report, item);
+		else if (!report->options->quiet)
+			fprintf(stderr, "cpuoff: warning: %s: %s could not be changed: %s\n",
+				step->kind->name, item->object, strerror(item->error));
+	}
+}
+
+static void print_failures(const struct report *report)
+{
+	for (size_t i = 0; i < report->nr_runs; i++) {
+		const struct run *run = &report->runs[i];
+
+		if (run->journal_error)
+			fprintf(stderr, "cpuoff: the journal %s could not be written: %s\n",
+				run->operation->id, strerror(run->journal_error));
+		for (size_t j = 0; j < run->operation->nr_steps; j++)
+			print_step_failures(report, &run->operation->steps[j]);
+	}
+}
+
+/* ---- the plan ----------------------------------------------------------------------------------- */
+
+static void print_cpus(const char *title, hwloc_const_bitmap_t cpus, const char *rest)
+{
+	_cleanup_free_ char *list = cpus_format(cpus);
+	unsigned int count = cpus_count(cpus);
+
+	printf("%-14s %s  (%u CPU%s)%s\n", title, list && list[0] ? list : "none", count,
+	       count == 1 ? "" : "s", rest);
+}
+
+static void print_step(const struct report *report, const struct step *step)
+{
+	const struct item *first = &step->items[0];
+	bool is_undone = report->options->request.action == ACTION_RESTORE && step_is_in_force(step);
+
+	if (step->nr_items == 1)
+		printf("  %-16s %-14s %s: %s -> %s\n", step->kind->name, lifetime_format(step->lifetime),
+		       first->object, is_undone ? first->after : first->before,
+		       is_undone ? first->before : first->after);
+	else
+		printf("  %-16s %-14s %zu, from %s to %s: %s -> %s\n", step->kind->name,
+		       lifetime_format(step->lifetime), step->nr_items, first->object,
+		       step->items[step->nr_items - 1].object, is_undone ? first->after : first->before,
+		       is_undone ? first->before : first->after);
+	for (size_t i = 0; report->options->verbose && step->nr_items > 1 && i < step->nr_items; i++)
+		printf("    %-30s %s -> %s\n", step->items[i].object,
+		       is_undone ? step->items[i].after : step->items[i].before,
+		       is_undone ? step->items[i].before : step->items[i].after);
+}
+
+static void print_plan(const struct report *report)
+{
+	bool is_return = report->options->request.action == ACTION_RESTORE;
+
+	print_cpus(is_return ? "bring back" : "take offline", report->target,
+		   report->exit_status == EXIT_PARTIAL ? "  PARTIAL: not all of the selection" : "");
+	print_cpus(is_return ? "online now" : "stay online", report->survivors, "");
+	if (report->method)
+		printf("%-14s method %s, work is moved by: %s\n", "how", report->method,
+		       report->evacuation);
+	printf("steps\n");
+	for (size_t i = 0; i < report->nr_runs; i++)
+		for (size_t j = 0; j < report->runs[i].operation->nr_steps; j++)
+			if (report->runs[i].operation->steps[j].nr_items)
+				print_step(report, &report->runs[i].operation->steps[j]);
+	printf("This was a dry run: nothing was changed.\n");
+}
+
+/* ---- the result ---------------------------------------------------------------------------------- */
+
+static void print_offline(const struct report *report)
+{
+	const struct run *run = &report->runs[0];
+	_cleanup_free_ char *changed = cpus_format(run->changed);
+	unsigned int count = cpus_count(run->changed);
+
+	if (report->verdict == VERDICT_DONE)
+		printf("%u CPU%s offline: %s, in %.2f s.\n", count, count == 1 ? " is" : "s are", changed,
+		       run->seconds);
+	else if (report->verdict == VERDICT_PARTIAL)
+		printf("PARTIAL: only %u CPU%s offline: %s. The hardware must not be removed.\n", count,
+		       count == 1 ? " is" : "s are", changed);
+	else if (report->verdict == VERDICT_ROLLED_BACK)
+		printf("Everything was put back: the machine is as before.\n");
+	else if (report->verdict == VERDICT_FAILED || report->verdict == VERDICT_STUCK)
+		printf("Not everything could be put back; still offline: %s. Run cpuoff --restore=%s.\n",
+		       changed[0] ? changed : "none", run->operation->id);
+	if (report->verdict == VERDICT_DONE || report->verdict == VERDICT_PARTIAL)
+		printf("They stay off until cpuoff --restore=%s, or a reboot.\n", run->operation->id);
+}
+
+static void print_restore(const struct report *report)
+{
+	for (size_t i = 0; i < report->nr_runs; i++) {
+		const struct run *run = &report->runs[i];
+		_cleanup_free_ char *changed = cpus_format(run->changed);
+		_cleanup_free_ char *left = cpus_format(run->operation->claim);
+
+		printf("%s: online again: %s, in %.2f s.", run->operation->id,
+		       changed[0] ? changed : "none", run->seconds);
+		if (left[0])
+			printf(" Still off: %s.", left);
+		putchar('\n');
+	}
+	if (report->verdict == VERDICT_FAILED)
+		printf("Not everything could be put back: run cpuoff --restore again.\n");
+}
+
+static void print_change(const struct report *report)
+{
+	if (report->verdict == VERDICT_NOTHING_TO_DO)
+		printf("Nothing to do.\n");
+	else if (report->nr_runs && report->options->request.dry_run)
+		print_plan(report);
+	else if (report->nr_runs && report->options->request.action == ACTION_RESTORE)
+		print_restore(report);
+	else if (report->nr_runs)
+		print_offline(report);
+}
+
+static void print_status(const struct report *report)
+{
+	if (!report->journals.nr)
+		printf("No operation is in force.\n");
+	for (size_t i = 0; i < report->journals.nr; i++) {
+		const struct operation *operation = &report->journals.list[i];
+		_cleanup_cpus_ hwloc_bitmap_t drift = hwloc_bitmap_dup(operation->claim);
+
+		printf("%s\n", operation->id);
+		printf("  %-12s %s, by: %s\n", "started", operation->started, operation->command);
+		printf("  ");
+		print_cpus("off", operation->claim, "");
+		if (drift)
+			hwloc_bitmap_and(drift, drift, report->machine.online);
+		if (drift && !cpus_is_empty(drift)) {
+			printf("  ");
+			print_cpus("drift", drift, ": something else brought them back");
+		}
+		printf("  %-12s", "to undo");
+		for (size_t j = 0; j < operation->nr_steps; j++)
+			if (step_is_in_force(&operation->steps[j]))
+				printf(" %s%s", operation->steps[j].kind->name,
+				       operation->steps[j].state == STATE_APPLYING ? " (interrupted)" : "");
+		printf("\n  %-12s cpuoff --restore=%s\n", "undo with", operation->id);
+	}
+}
+
+void text_print(const struct report *report)
+{
+	print_findings(report);
+	print_failures(report);
+	if (report->options->json || report->options->quiet)
+		return;
+	if (report->options->request.action == ACTION_STATUS)
+		print_status(report);
+	else if (report->options->request.action == ACTION_LIST)
+		list_print(&report->machine,
+			   report->options->request.nr_selectors ? &report->selection : NULL);
+	else
+		print_change(report);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kinds.c - the one list of all step kinds */
+#include "core/kinds.h"
+
+#include <string.h>
+
+#include "host/hotplug.h"
+#include "host/rcu.h"
+#include "host/trace.h"
+
+const struct step_kind *const kinds[] = {
+	&rcu_kind, /* first: all that follows waits for grace periods, too */
+	&trace_kind,
+	&hotplug_kind,
+	NULL,
+};
+
+const struct step_kind *kinds_find(const char *name)
+{
+	for (const struct step_kind *const *kind = kinds; *kind; kind++)
+		if (!strcmp((*kind)->name, name))
+			return *kind;
+	return NULL;
+}

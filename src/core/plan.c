@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* plan.c - from a target to the list of steps: what would be done, in which order, and how it is undone */
+#include "core/plan.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/kinds.h"
+
+static int add_step(struct step_env *env, struct operation *operation, const struct step_kind *kind)
+{
+	struct step *step = operation_add_step(operation, kind);
+	int r;
+
+	if (!step)
+		return -ENOMEM;
+	r = kind->describe(step, env);
+	if (r || !step->nr_items) {
+		step_free(step);
+		operation->nr_steps--;
+	}
+	return r;
+}
+
+static int add_places(const struct step_env *env, struct operation *operation)
+{
+	unsigned int cpu;
+
+	operation->places = calloc(cpus_count(env->target) + 1, sizeof(*operation->places));
+	if (!operation->places)
+		return -ENOMEM;
+	cpus_foreach(cpu, env->target) {
+		const struct cpu *facts = &env->machine->cpus[cpu];
+
+		operation->places[operation->nr_places++] = (struct place){
+			.cpu = cpu,
+			.socket = facts->socket,
+			.die = facts->die,
+			.core = facts->core,
+			.node = facts->node,
+			.thread = facts->thread,
+		};
+	}
+	return 0;
+}
+
+/* The kernel hides the place of CPUs that another operation has taken; that one's journal knows it. */
+static void adopt_places(const struct step_env *env, struct operation *operation)
+{
+	for (size_t i = 0; i < operation->nr_places; i++)
+		for (size_t j = 0; j < env->nr_others; j++)
+			for (size_t k = 0; k < env->others[j]->nr_places; k++)
+				if (env->others[j]->places[k].cpu == operation->places[i].cpu &&
+				    !env->machine->cpus[operation->places[i].cpu].is_online)
+					operation->places[i] = env->others[j]->places[k];
+}
+
+int plan_offline(struct step_env *env, struct operation *operation)
+{
+	int r = add_places(env, operation);
+
+	if (r)
+		return r;
+	adopt_places(env, operation);
+	for (const struct step_kind *const *kind = kinds; !r && *kind; kind++)
+		r = add_step(env, operation, *kind);
+	return r;
+}
+
+/* What a killed run planned for its own duration and never did must not be mistaken for ours. */
+static void drop_spent_steps(struct operation *operation)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < operation->nr_steps; i++) {
+		struct step *step = &operation->steps[i];
+
+		if (step->lifetime == LIFETIME_DURING && !step_is_in_force(step))
+			step_free(step);
+		else
+			operation->steps[kept++] = *step;
+	}
+	operation->nr_steps = kept;
+}
+
+int plan_return(struct step_env *env, struct operation *operation)
+{
+	int r = 0;
+
+	drop_spent_steps(operation);
+	for (const struct step_kind *const *kind = kinds; !r && *kind; kind++)
+		if ((*kind)->lifetime == LIFETIME_DURING)
+			r = add_step(env, operation, *kind);
+	return r;
+}
+
+int plan_adopt(struct step_env *env, struct operation *operation)
+{
+	int r = 0;
+
+	for (const struct step_kind *const *kind = kinds; !r && *kind; kind++)
+		if ((*kind)->is_per_cpu)
+			r = add_step(env, operation, *kind);
+	for (size_t i = 0; i < operation->nr_steps; i++) {
+		operation->steps[i].state = STATE_APPLIED;
+		for (size_t j = 0; j < operation->steps[i].nr_items; j++)
+			operation->steps[i].items[j].state = STATE_APPLIED;
+	}
+	return r ? r : operation_update_claim(operation);
+}
+
+static bool is_taken(const char *id, const struct operation *others, size_t nr_others)
+{
+	for (size_t i = 0; i < nr_others; i++)
+		if (!strcmp(others[i].id, id))
+			return true;
+	return false;
+}
+
+int plan_identify(struct operation *operation, const char *boot_id, const char *version,
+		  const char *command, const struct operation *others, size_t nr_others)
+{
+	char id[32], started[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	strftime(id, sizeof(id), "%Y%m%d-%H%M%S", &tm);
+	operation->id = strdup(id);
+	for (unsigned int n = 2; operation->id && is_taken(operation->id, others, nr_others); n++) {
+		free(operation->id);
+		operation->id = util_asprintf("%s-%u", id, n);
+	}
+	operation->boot_id = strdup(boot_id);
+	operation->version = strdup(version);
+	operation->started = strdup(started);
+	operation->command = strdup(command);
+	return operation->id && operation->boot_id && operation->version && operation->started &&
+			       operation->command ?
+		       0 :
+		       -ENOMEM;
+}

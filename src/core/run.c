@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* run.c - the executor: applies the steps of an operation, and undoes them */
+#include "core/run.h"
+
+#include <errno.h>
+
+#include "host/hotplug.h"
+#include "host/writer.h"
+
+/* A first signal means: put back. A second one: stop at once. */
+#define SIGNALS_TO_STOP 2
+
+static int save(struct run *run)
+{
+	int r = journal_save(run->journal);
+
+	if (r)
+		run->journal_error = -r;
+	return r;
+}
+
+static bool must_stop(const struct run *run)
+{
+	return run->env->stuck || watcher_interrupts(run->env->watcher) >= SIGNALS_TO_STOP;
+}
+
+/* ---- applying -------------------------------------------------------------------------------- */
+
+static int apply_step(struct run *run, struct step *step)
+{
+	const struct step_kind *kind = step->kind;
+	int r;
+
+	if (watcher_interrupts(run->env->watcher) > run->env->interrupts_allowed)
+		return -EINTR;
+	step->state = STATE_APPLYING;
+	r = save(run);
+	if (r) {
+		step->state = STATE_PLANNED; /* nothing of it was done */
+		return r;
+	}
+	r = kind->apply(step, run->env);
+	if (!r && kind->verify)
+		r = kind->verify(step, run->env);
+	if (r)
+		return r;
+	step->state = STATE_APPLIED;
+	return save(run);
+}
+
+static int apply_planned(struct run *run, enum lifetime longest)
+{
+	for (size_t i = 0; i < run->operation->nr_steps; i++) {
+		struct step *step = &run->operation->steps[i];
+		int r;
+
+		if (step->state != STATE_PLANNED || step->lifetime > longest)
+			continue;
+		r = apply_step(run, step);
+		if (r) {
+			run->failed_step = step;
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- undoing --------------------------------------------------------------------------------- */
+
+/* The step after @last in the order of undo ranks; steps of one rank in the order of their application. */
+static struct step *next_to_undo(const struct operation *operation, const struct step *last)
+{
+	struct step *next = NULL;
+
+	for (size_t i = 0; i < operation->nr_steps; i++) {
+		struct step *step = &operation->steps[i];
+		unsigned int rank = step->kind->undo_rank;
+
+		if (last && (rank < last->kind->undo_rank ||
+			     (rank == last->kind->undo_rank && step <= last)))
+			continue;
+		if (!next || rank < next->kind->undo_rank)
+			next = step;
+	}
+	return next;
+}
+
+static bool cpus_are_back(const struct operation *operation)
+{
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		if (operation->steps[i].kind->is_per_cpu && step_is_in_force(&operation->steps[i]))
+			return false;
+	return true;
+}
+
+static bool is_due(const struct run *run, const struct step *step, enum lifetime longest)
+{
+	if (!step_is_in_force(step) || step->lifetime > longest)
+		return false;
+	return step->lifetime == LIFETIME_DURING || step->kind->is_per_cpu ||
+	       cpus_are_back(run->operation);
+}
+
+/*
+ * The one walk back, over all steps of a lifetime up to @longest. It goes on after a failure: what can be put
+ * back is. A journal that cannot be written does not stop it either.
+ */
+static int undo(struct run *run, enum lifetime longest)
+{
+	struct step *step = NULL;
+	int first_error = 0;
+
+	while ((step = next_to_undo(run->operation, step)) && !must_stop(run)) {
+		int r;
+
+		if (!is_due(run, step, longest))
+			continue;
+		r = step->kind->undo(step, run->env);
+		if (!step_is_in_force(step))
+			step->state = STATE_UNDONE;
+		if (!first_error)
+			first_error = r;
+		save(run);
+	}
+	return first_error;
+}
+
+/* ---- the two directions ---------------------------------------------------------------------- */
+
+static void note_changed(struct run *run, bool online)
+{
+	static struct online_mask mask;
+	unsigned int cpu;
+
+	if (hotplug_read_online(run->env, &mask))
+		return;
+	cpus_foreach(cpu, run->env->target)
+		if (cpus_text_has(mask.text, cpu) != online)
+			hwloc_bitmap_clr(run->changed, cpu);
+}
+
+static bool may_be_partial(const struct run *run)
+{
+	return run->env->request->on_error != ON_ERROR_ROLLBACK && !cpus_is_empty(run->changed);
+}
+
+/* What is on disk must say what is in force; where nothing is, there must be no journal. */
+static enum outcome conclude(struct run *run, enum outcome outcome)
+{
+	int r;
+
+	if (operation_is_in_force(run->operation)) {
+		save(run);
+		return outcome;
+	}
+	r = journal_remove(run->journal);
+	if (!r || r == -ENOENT)
+		return outcome;
+	run->journal_error = -r;
+	return OUTCOME_FAILED;
+}
+
+static enum outcome roll_back(struct run *run, int error)
+{
+	run->env->is_return = true;
+	run->env->interrupts_allowed = SIGNALS_TO_STOP - 1;
+	undo(run, LIFETIME_UNTIL_RESTORE);
+	note_changed(run, false);
+	if (run->env->stuck)
+		return conclude(run, OUTCOME_STUCK);
+	if (operation_is_in_force(run->operation))
+		return conclude(run, OUTCOME_FAILED);
+	return conclude(run, error == -ESTALE ? OUTCOME_STALE : OUTCOME_ROLLED_BACK);
+}
+
+static bool any_failed(const struct operation *operation)
+{
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		for (size_t j = 0; j < operation->steps[i].nr_items; j++)
+			if (operation->steps[i].kind->is_per_cpu &&
+			    operation->steps[i].items[j].state == STATE_FAILED)
+				return true;
+	return false;
+}
+
+static enum outcome offline(struct run *run)
+{
+	int r = apply_planned(run, LIFETIME_UNTIL_RESTORE);
+
+	run->was_interrupted = watcher_interrupts(run->env->watcher) > 0;
+	note_changed(run, false);
+	if (run->env->stuck)
+		return conclude(run, OUTCOME_STUCK);
+	if (r && !may_be_partial(run))
+		return roll_back(run, r);
+	if (!r && any_failed(run->operation) && cpus_is_empty(run->changed))
+		return roll_back(run, -EIO);
+	undo(run, LIFETIME_DURING);
+	return conclude(run, r || any_failed(run->operation) ? OUTCOME_PARTIAL : OUTCOME_DONE);
+}
+
+/* What was resolved and judged must still be so: the plan was made from it. */
+static bool is_stale(const struct run *run)
+{
+	static struct online_mask mask;
+	const struct machine *machine = run->env->machine;
+
+	if (hotplug_read_online(run->env, &mask))
+		return true;
+	for (unsigned int cpu = 0; cpu < machine->nr_cpus; cpu++)
+		if (machine->cpus[cpu].is_online != cpus_text_has(mask.text, cpu))
+			return true;
+	return false;
+}
+
+enum outcome run_offline(struct run *run)
+{
+	double start = util_now();
+	enum outcome outcome;
+
+	if (is_stale(run))
+		return OUTCOME_STALE;
+	run->env->interrupts_allowed = 0;
+	hwloc_bitmap_copy(run->changed, run->env->target);
+	outcome = offline(run);
+	run->seconds = util_now() - start;
+	return outcome;
+}
+
+static enum outcome bring_back(struct run *run)
+{
+	int r;
+
+	run->env->is_return = true;
+	/* They only help: without them the CPUs return all the same, more slowly. */
+	apply_planned(run, LIFETIME_DURING);
+	r = undo(run, LIFETIME_UNTIL_RESTORE);
+	run->was_interrupted = watcher_interrupts(run->env->watcher) > 0;
+	note_changed(run, true);
+	if (run->env->stuck)
+		return conclude(run, OUTCOME_STUCK);
+	return conclude(run, r ? OUTCOME_FAILED : OUTCOME_DONE);
+}
+
+enum outcome run_return(struct run *run)
+{
+	double start = util_now();
+	enum outcome outcome;
+
+	run->env->interrupts_allowed = 0;
+	hwloc_bitmap_copy(run->changed, run->env->target);
+	outcome = bring_back(run);
+	run->seconds = util_now() - start;
+	return outcome;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hotplug.c - step kind cpu.offline, and the one way to change a CPU */
+#include "host/hotplug.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/methods.h"
+#include "host/root.h"
+#include "host/trace.h"
+#include "host/writer.h"
+
+#define CPU_DIR "sys/devices/system/cpu"
+
+/* Hotplug is disabled for moments only (PCI probing, suspend): longer than this it is something else. */
+#define BUSY_SECONDS 10.0
+#define BUSY_FIRST_PAUSE 0.05
+#define BUSY_LONGEST_PAUSE 1.0
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int read_online_files(const struct step_env *env, struct online_mask *ret_mask)
+{
+	size_t length = 0;
+
+	ret_mask->text[0] = '\0';
+	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++) {
+		char path[64], value[8];
+		int r;
+
+		if (!env->machine->cpus[cpu].is_present)
+			continue;
+		snprintf(path, sizeof(path), CPU_DIR "/cpu%u/online", cpu);
+		r = root_read_buffer(env->root, path, value, sizeof(value));
+		if (r && r != -ENOENT)
+			return r;
+		if (!r && !strcmp(value, "0"))
+			continue;
+		length += (size_t)snprintf(ret_mask->text + length, sizeof(ret_mask->text) - length, "%s%u",
+					   length ? "," : "", cpu);
+		if (length >= sizeof(ret_mask->text))
+			return -EFBIG;
+	}
+	return 0;
+}
+
+int hotplug_read_online(const struct step_env *env, struct online_mask *ret_mask)
+{
+	int r = root_read_buffer(env->root, CPU_DIR "/online", ret_mask->text, sizeof(ret_mask->text));
+
+	return r == -ENOENT ? read_online_files(env, ret_mask) : r;
+}
+
+/* The number in cpuN/hotplug/fail: a test of the kernel's own has armed a failure there. -1 for none. */
+static long read_armed_failure(const struct step_env *env, unsigned int cpu)
+{
+	char path[64], text[16];
+	long state;
+
+	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/hotplug/fail", cpu);
+	if (root_read_buffer(env->root, path, text, sizeof(text)) ||
+	    util_parse_long(text, -1, 100000, &state))
+		return -1;
+	return state;
+}
+
+/* The name of a hotplug state: a line "173: workqueue:online" of hotplug/states. */
+static void find_state_name(const struct step_env *env, long state, char *name, size_t size)
+{
+	char states[16384], *line, *rest = states;
+
+	if (root_read_buffer(env->root, CPU_DIR "/hotplug/states", states, sizeof(states)))
+		return;
+	while ((line = strsep(&rest, "\n"))) {
+		char *colon = strchr(line, ':');
+
+		if (colon && strtol(line, NULL, 10) == state) {
+			snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " "));
+			return;
+		}
+	}
+}
+
+/* ---- one CPU --------------------------------------------------------------------------------- */
+
+/* An injected failure leaves no trace event: that the kernel has disarmed it tells. */
+static void name_callback(struct step_env *env, struct item *item, long armed)
+{
+	unsigned int cpu = (unsigned int)item->id;
+
+	item->callback[0] = '\0';
+	if (armed >= 0 && read_armed_failure(env, cpu) < 0)
+		find_state_name(env, armed, item->callback, sizeof(item->callback));
+	else
+		trace_failed_callback(env, cpu, item->callback, sizeof(item->callback));
+}
+
+static int set_once(struct step_env *env, struct item *item, bool online, struct online_mask *ret_mask)
+{
+	unsigned int cpu = (unsigned int)item->id;
+	char path[64];
+	int r, mask_r;
+
+	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/online", cpu);
+	r = writer_write(env->writer, env, item, path, online ? "1" : "0", &item->seconds);
+	if (r == -ETIMEDOUT && writer_is_stuck(env->writer))
+		return r;
+	mask_r = hotplug_read_online(env, ret_mask);
+	if (mask_r)
+		return mask_r;
+	if (cpus_text_has(ret_mask->text, cpu) == online)
+		return 0;
+	return r ? r : -EPROTO;
+}
+
+/* Returns false once the time for retries is over, or somebody wants to stop. */
+static bool pause_before_retry(struct step_env *env, double start, double *pause)
+{
+	if (util_now() - start + *pause > BUSY_SECONDS ||
+	    watcher_interrupts(env->watcher) > env->interrupts_allowed)
+		return false;
+	util_sleep(*pause);
+	*pause = *pause * 2 < BUSY_LONGEST_PAUSE ? *pause * 2 : BUSY_LONGEST_PAUSE;
+	return true;
+}
+
+int hotplug_set(struct step_env *env, struct item *item, bool online, struct online_mask *ret_mask)
+{
+	long armed = read_armed_failure(env, (unsigned int)item->id);
+	double start = util_now(), pause = BUSY_FIRST_PAUSE;
+	int r;
+
+	do {
+		r = set_once(env, item, online, ret_mask);
+	} while (r == -EBUSY && pause_before_retry(env, start, &pause));
+	item->error = -r;
+	if (r)
+		name_callback(env, item, armed);
+	return r;
+}
+
+/* ---- the step kind --------------------------------------------------------------------------- */
+
+static int describe(struct step *step, struct step_env *env)
+{
+	/* Highest number first: the lowest id is the collector of uncore events, and would hand them on. */
+	for (int cpu = hwloc_bitmap_last(env->target); cpu >= 0; cpu--)
+		if (hwloc_bitmap_isset(env->target, (unsigned int)cpu) &&
+		    !step_add_item(step, (unsigned int)cpu, "1", "0", "cpu %d", cpu))
+			return -ENOMEM;
+	return 0;
+}
+
+static int apply(struct step *step, struct step_env *env)
+{
+	return env->method->take(step, env);
+}
+
+static int verify(struct step *step, struct step_env *env)
+{
+	static struct online_mask mask;
+	int r = hotplug_read_online(env, &mask);
+
+	for (size_t i = 0; !r && i < step->nr_items; i++)
+		if (step->items[i].state == STATE_APPLIED &&
+		    cpus_text_has(mask.text, (unsigned int)step->items[i].id)) {
+			step->items[i].error = EPROTO;
+			r = -EPROTO;
+		}
+	return r;
+}
+
+static int bring_back(struct step_env *env, struct item *item, struct online_mask *mask)
+{
+	unsigned int cpu = (unsigned int)item->id;
+
+	if (env_is_claimed(env, cpu) || cpus_text_has(mask->text, cpu))
+		return 0;
+	return hotplug_set(env, item, true, mask);
+}
+
+/* Lowest number first, the items being sorted the other way. */
+static int undo(struct step *step, struct step_env *env)
+{
+	static struct online_mask mask;
+	size_t done = 0, total = 0;
+	int first_error = hotplug_read_online(env, &mask);
+
+	if (first_error)
+		return first_error;
+	for (size_t i = 0; i < step->nr_items; i++)
+		total += item_is_in_force(step, &step->items[i]);
+	for (size_t i = step->nr_items; i-- > 0;) {
+		struct item *item = &step->items[i];
+		int r;
+
+		if (!item_is_in_force(step, item) ||
+		    !hwloc_bitmap_isset(env->target, (unsigned int)item->id))
+			continue;
+		if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
+			return first_error ? first_error : -EINTR;
+		r = bring_back(env, item, &mask);
+		item->error = -r;
+		if (!r)
+			item->state = STATE_UNDONE;
+		else if (!first_error)
+			first_error = r;
+		if (writer_is_stuck(env->writer)) {
+			env->stuck = step;
+			break;
+		}
+		watcher_progress(env->watcher, &(struct progress){
+						       .phase = PHASE_RETURNING,
+						       .object = item->object,
+						       .done = ++done,
+						       .total = total,
+					       });
+	}
+	return first_error;
+}
+
+const struct step_kind hotplug_kind = {
+	.name = "cpu.offline",
+	.undo_rank = 0,
+	.lifetime = LIFETIME_UNTIL_RESTORE,
+	.is_per_cpu = true,
+	.describe = describe,
+	.apply = apply,
+	.verify = verify,
+	.undo = undo,
+};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rcu.c - step kind rcu.expedite: RCU grace periods are expedited while CPUs change state */
+#include "host/rcu.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "host/root.h"
+
+#define EXPEDITED "sys/kernel/rcu_expedited"
+
+static int read_counter(const struct root *root, long *ret_value)
+{
+	char text[32];
+	int r = root_read_buffer(root, EXPEDITED, text, sizeof(text));
+
+	return r ? r : util_parse_long(text, 0, INT_MAX, ret_value);
+}
+
+static int write_counter(const struct root *root, long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%ld", value);
+	return root_write(root, text, EXPEDITED);
+}
+
+static int describe(struct step *step, struct step_env *env)
+{
+	char before[32], after[32];
+	long value, normal;
+	int r;
+
+	if (env->request->no_expedite)
+		return 0;
+	r = read_counter(env->root, &value);
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	if (!root_read_long(env->root, &normal, "sys/kernel/rcu_normal") && normal) {
+		if (!findings_add(env->findings, "rcu-normal", SEVERITY_NOTE, NULL,
+				  "Write 0 to /sys/kernel/rcu_normal if the operation shall be faster.",
+				  "/sys/kernel/rcu_normal is %ld, which forbids expedited grace periods: the "
+				  "operation takes longer",
+				  normal))
+			return -ENOMEM;
+		return 0;
+	}
+	snprintf(before, sizeof(before), "%ld", value);
+	snprintf(after, sizeof(after), "%ld", value + 1);
+	return step_add_item(step, 0, before, after, "/" EXPEDITED) ? 0 : -ENOMEM;
+}
+
+/* It only makes things faster: where it cannot be raised, the operation goes on without. */
+static int apply(struct step *step, struct step_env *env)
+{
+	struct item *item = &step->items[0];
+	long value;
+	int r = read_counter(env->root, &value);
+
+	if (!r)
+		r = write_counter(env->root, value + 1);
+	item->error = -r;
+	item->state = r ? STATE_FAILED : STATE_APPLIED;
+	return 0;
+}
+
+static int undo(struct step *step, struct step_env *env)
+{
+	struct item *item = &step->items[0];
+	long value, before;
+	int r;
+
+	if (!item_is_in_force(step, item))
+		return 0;
+	r = read_counter(env->root, &value);
+	if (r) {
+		item->error = -r;
+		return r;
+	}
+	/* An interrupted step may not have come to its write: then the value is still what it was. */
+	if (item->state == STATE_PLANNED && !util_parse_long(item->before, 0, INT_MAX, &before) &&
+	    value <= before)
+		value = 0;
+	r = value > 0 ? write_counter(env->root, value - 1) : 0;
+	item->error = -r;
+	if (!r)
+		item->state = STATE_UNDONE;
+	return r;
+}
+
+const struct step_kind rcu_kind = {
+	.name = "rcu.expedite",
+	.undo_rank = 100,
+	.lifetime = LIFETIME_DURING,
+	.describe = describe,
+	.apply = apply,
+	.undo = undo,
+};

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* root.c - the only door to the machine's files: /sys, /proc, /dev, /etc, /var below one root directory */
+#include "host/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define READ_MAX (64UL << 20)
+
+struct root {
+	int fd;
+	char *path;
+	bool is_live;
+};
+
+int root_open(const char *dir, struct root **ret_root)
+{
+	_cleanup_root_ struct root *root = calloc(1, sizeof(*root));
+	struct stat st;
+
+	if (!root)
+		return -ENOMEM;
+	root->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root->fd < 0)
+		return -errno;
+	root->path = realpath(dir, NULL);
+	if (!root->path)
+		return -errno;
+	root->is_live = !strcmp(root->path, "/");
+	if (fstatat(root->fd, "sys/devices/system/cpu", &st, 0) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	*ret_root = steal_pointer(&root);
+	return 0;
+}
+
+void root_close(struct root *root)
+{
+	if (!root)
+		return;
+	if (root->fd >= 0)
+		close(root->fd);
+	free(root->path);
+	free(root);
+}
+
+const char *root_path(const struct root *root)
+{
+	return root->path;
+}
+
+bool root_is_live(const struct root *root)
+{
+	return root->is_live;
+}
+
+/* A link of a machine's copy that leads into the running machine must not be followed there. */
+static bool is_inside(const struct root *root, int fd)
+{
+	char link[64], path[PATH_MAX];
+	size_t length = strlen(root->path);
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return false;
+	path[n] = '\0';
+	return !strncmp(path, root->path, length) && (path[length] == '/' || path[length] == '\0');
+}
+
+int root_openat(const struct root *root, int flags, const char *path)
+{
+	int fd = openat(root->fd, path, flags | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	if (!root->is_live && !is_inside(root, fd)) {
+		close(fd);
+		return -EXDEV;
+	}
+	return fd;
+}
+
+static int format_path(char path[PATH_MAX], const char *fmt, va_list ap)
+{
+	int n = vsnprintf(path, PATH_MAX, fmt, ap);
+
+	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+bool root_has(const struct root *root, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = format_path(path, fmt, ap);
+	va_end(ap);
+	return !r && !faccessat(root->fd, path, F_OK, 0);
+}
+
+static void cut_end(char *text, size_t length)
+{
+	while (length && (!text[length - 1] || strchr(" \t\r\n", text[length - 1])))
+		length--;
+	text[length] = '\0';
+}
+
+static int read_all(int fd, char **ret_text)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0, length = 0;
+
+	for (;;) {
+		ssize_t n;
+
+		if (size - length < 2) {
+			char *grown;
+
+			size = size ? size * 2 : 4096;
+			if (size > READ_MAX)
+				return -EFBIG;
+			grown = realloc(text, size);
+			if (!grown)
+				return -ENOMEM;
+			text = grown;
+		}
+		n = read(fd, text + length, size - length - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		length += (size_t)n;
+	}
+	cut_end(text, length);
+	*ret_text = steal_pointer(&text);
+	return 0;
+}
+
+int root_read_buffer(const struct root *root, const char *path, char *buffer, size_t size)
+{
+	_cleanup_close_ int fd = root_openat(root, O_RDONLY, path);
+	size_t length = 0;
+
+	if (fd < 0)
+		return fd;
+	while (length < size) {
+		ssize_t n = read(fd, buffer + length, size - length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0) {
+			cut_end(buffer, length);
+			return 0;
+		}
+		length += (size_t)n;
+	}
+	return -EFBIG;
+}
+
+static int read_path(const struct root *root, char **ret_text, const char *fmt, va_list ap)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+	int r = format_path(path, fmt, ap);
+
+	if (r)
+		return r;
+	fd = root_openat(root, O_RDONLY, path);
+	return fd < 0 ? fd : read_all(fd, ret_text);
+}
+
+int root_read(const struct root *root, char **ret_text, const char *fmt, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = read_path(root, ret_text, fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int root_read_long(const struct root *root, long *ret_value, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = read_path(root, &text, fmt, ap);
+	va_end(ap);
+	return r ? r : util_parse_long(text, LONG_MIN, LONG_MAX, ret_value);
+}
+
+int root_read_cpulist(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus,
+		      const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = read_path(root, &text, fmt, ap);
+	va_end(ap);
+	return r ? r : cpus_parse_kernel(text, max, ret_cpus);
+}
+
+int root_read_cpumask(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus,
+		      const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = read_path(root, &text, fmt, ap);
+	va_end(ap);
+	return r ? r : cpus_parse_mask(text, max, ret_cpus);
+}
+
+int root_write(const struct root *root, const char *value, const char *path)
+{
+	size_t length = strlen(value);
+	_cleanup_close_ int fd = root_openat(root, O_WRONLY, path);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	do {
+		n = write(fd, value, length);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == length ? 0 : -EIO;
+}
+
+int root_mkdir(const struct root *root, const char *path)
+{
+	return mkdirat(root->fd, path, 0755) < 0 ? -errno : 0;
+}
+
+int root_rmdir(const struct root *root, const char *path)
+{
+	return unlinkat(root->fd, path, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+DIR *root_opendir(const struct root *root, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	DIR *dir = NULL;
+	va_list ap;
+	int r, fd;
+
+	va_start(ap, fmt);
+	r = format_path(path, fmt, ap);
+	va_end(ap);
+	fd = r ? r : root_openat(root, O_RDONLY | O_DIRECTORY, path);
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	dir = fdopendir(fd);
+	if (!dir)
+		close(fd);
+	return dir;
+}

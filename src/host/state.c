@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* state.c - the state directory: journals, and the lock */
+#include "host/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define SUFFIX ".json"
+#define JOURNAL_MAX (256UL << 20)
+
+struct state {
+	int fd;
+	int lock_fd;
+	char *path;
+};
+
+/* True where only root or the caller can have written it. */
+static bool is_ours(const struct stat *st)
+{
+	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022);
+}
+
+static int make_parents(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, 0755) < 0 && errno != EEXIST) {
+			int r = -errno;
+
+			*slash = '/';
+			return r;
+		}
+		*slash = '/';
+	}
+	return 0;
+}
+
+/* A mask of the caller's must not hide the journals from those who ask for the status. */
+static int make_dir(char *path)
+{
+	mode_t mask = umask(022);
+	int r = make_parents(path);
+
+	if (!r && mkdir(path, 0755) < 0 && errno != EEXIST)
+		r = -errno;
+	umask(mask);
+	return r;
+}
+
+/* A directory that already names the root by its full path is meant as it stands. */
+static char *path_below(const struct root *root, const char *dir)
+{
+	const char *top = root_is_live(root) ? "" : root_path(root);
+	size_t length = strlen(top);
+
+	if (!strncmp(dir, top, length) && dir[length] == '/')
+		return strdup(dir);
+	return util_asprintf("%s/%s", top, dir + strspn(dir, "/"));
+}
+
+int state_open(const struct root *root, const char *dir, bool create, struct state **ret_state)
+{
+	_cleanup_state_ struct state *state = calloc(1, sizeof(*state));
+	struct stat st;
+	int r;
+
+	if (!state)
+		return -ENOMEM;
+	state->fd = state->lock_fd = -1;
+	state->path = path_below(root, dir);
+	if (!state->path)
+		return -ENOMEM;
+	if (create) {
+		r = make_dir(state->path);
+		if (r)
+			return r;
+	}
+	state->fd = open(state->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (state->fd < 0 || fstat(state->fd, &st) < 0)
+		return -errno;
+	if (!is_ours(&st))
+		return -EPERM;
+	*ret_state = steal_pointer(&state);
+	return 0;
+}
+
+void state_close(struct state *state)
+{
+	if (!state)
+		return;
+	if (state->fd >= 0)
+		close(state->fd);
+	if (state->lock_fd >= 0)
+		close(state->lock_fd);
+	free(state->path);
+	free(state);
+}
+
+const char *state_path(const struct state *state)
+{
+	return state->path;
+}
+
+static pid_t read_holder(int fd)
+{
+	char text[16] = "";
+	long pid;
+
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	return util_parse_long(text, 1, INT_MAX, &pid) ? 0 : (pid_t)pid;
+}
+
+int state_lock(struct state *state, pid_t *ret_holder)
+{
+	struct flock process = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	*ret_holder = 0;
+	if (state->lock_fd < 0)
+		state->lock_fd =
+			openat(state->fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (state->lock_fd < 0)
+		return -errno;
+	if (fcntl(state->lock_fd, F_SETLK, &process) < 0) {
+		if (errno != EAGAIN && errno != EACCES)
+			return -errno;
+		if (!fcntl(state->lock_fd, F_GETLK, &process) && process.l_type != F_UNLCK)
+			*ret_holder = process.l_pid;
+		return -EAGAIN;
+	}
+	if (flock(state->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		int r = errno == EWOULDBLOCK ? -EBUSY : -errno;
+
+		*ret_holder = read_holder(state->lock_fd);
+		process.l_type = F_UNLCK;
+		fcntl(state->lock_fd, F_SETLK, &process);
+		return r;
+	}
+	return 0;
+}
+
+void state_note_writer(struct state *state, pid_t pid)
+{
+	/* only a courtesy to whoever waits: a failure costs a name in a message */
+	if (ftruncate(state->lock_fd, 0) < 0 || dprintf(state->lock_fd, "%d\n", (int)pid) < 0)
+		return;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int add_id(char ***ids, size_t *nr, const char *name)
+{
+	size_t length = strlen(name);
+	char **list;
+
+	if (name[0] == '.' || length <= strlen(SUFFIX) ||
+	    strcmp(name + length - strlen(SUFFIX), SUFFIX))
+		return 0;
+	list = util_grow(*ids, *nr, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	*ids = list;
+	list[*nr] = strndup(name, length - strlen(SUFFIX));
+	if (!list[*nr])
+		return -ENOMEM;
+	(*nr)++;
+	return 0;
+}
+
+int state_list(const struct state *state, char ***ret_ids, size_t *ret_nr)
+{
+	int fd = openat(state->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	struct dirent *entry;
+	char **ids = NULL;
+	size_t nr = 0;
+	DIR *dir;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	while (!r && (entry = readdir(dir)))
+		r = add_id(&ids, &nr, entry->d_name);
+	closedir(dir);
+	if (r) {
+		while (nr)
+			free(ids[--nr]);
+		free(ids);
+		return r;
+	}
+	if (nr)
+		qsort(ids, nr, sizeof(*ids), compare_ids);
+	*ret_ids = ids;
+	*ret_nr = nr;
+	return 0;
+}
+
+static int read_size(int fd, size_t size, char **ret_text)
+{
+	_cleanup_free_ char *text = malloc(size + 1);
+	size_t length = 0;
+
+	if (!text)
+		return -ENOMEM;
+	while (length < size) {
+		ssize_t n = read(fd, text + length, size - length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		length += (size_t)n;
+	}
+	text[length] = '\0';
+	*ret_text = steal_pointer(&text);
+	return 0;
+}
+
+int state_read(const struct state *state, const char *id, char **ret_text)
+{
+	_cleanup_close_ int fd = -1;
+	char name[NAME_MAX + 1];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s" SUFFIX, id);
+	fd = openat(state->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || !is_ours(&st))
+		return -EPERM;
+	if (st.st_size > (off_t)JOURNAL_MAX)
+		return -EFBIG;
+	return read_size(fd, (size_t)st.st_size, ret_text);
+}
+
+static int write_all(int fd, const char *text, size_t length)
+{
+	while (length) {
+		ssize_t n = write(fd, text, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		length -= (size_t)n;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+int state_write(const struct state *state, const char *id, const char *text, size_t length)
+{
+	char name[NAME_MAX + 1], temporary[NAME_MAX + 1];
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	snprintf(name, sizeof(name), "%s" SUFFIX, id);
+	snprintf(temporary, sizeof(temporary), ".%s.new", id);
+	unlinkat(state->fd, temporary, 0); /* what a killed cpuoff left */
+	fd = openat(state->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text, length);
+	if (!r && renameat(state->fd, temporary, state->fd, name) < 0)
+		r = -errno;
+	if (r) {
+		unlinkat(state->fd, temporary, 0);
+		return r;
+	}
+	/* The directory entry must be on disk, too. Where it cannot be synced, the file still is there. */
+	fsync(state->fd);
+	return 0;
+}
+
+int state_remove(const struct state *state, const char *id)
+{
+	char name[NAME_MAX + 1];
+
+	snprintf(name, sizeof(name), "%s" SUFFIX, id);
+	if (unlinkat(state->fd, name, 0) < 0)
+		return -errno;
+	fsync(state->fd);
+	return 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* trace.c - step kind trace.instance: a private tracefs instance that records the cpuhp events */
+#include "host/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "host/root.h"
+
+/* Seen: 50 MB at 32 CPUs, 98 MB at 64. */
+#define KIB_PER_CPU 1536UL
+
+#define INSTANCE "instances/cpuoff"
+
+static const char *find_tracefs(const struct root *root)
+{
+	static const char *const places[] = { "sys/kernel/tracing", "sys/kernel/debug/tracing" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (root_has(root, "%s/events/cpuhp", places[i]) &&
+		    root_has(root, "%s/instances", places[i]))
+			return places[i];
+	return NULL;
+}
+
+static int describe(struct step *step, struct step_env *env)
+{
+	unsigned long cost = KIB_PER_CPU * cpus_count(env->machine->online);
+	const char *tracefs;
+
+	/* there is nothing to trace in a copy of a machine */
+	if (!root_is_live(env->root))
+		return 0;
+	tracefs = find_tracefs(env->root);
+	if (!tracefs) {
+		if (!findings_add(env->findings, "trace-left-out", SEVERITY_NOTE, NULL,
+				  "Mount tracefs on /sys/kernel/tracing to have them.",
+				  "tracefs with the cpuhp events is not mounted: a failure will not name "
+				  "the kernel callback that refused"))
+			return -ENOMEM;
+		return 0;
+	}
+	if (env->machine->memory_free_kib < 10 * cost) {
+		if (!findings_add(env->findings, "trace-left-out", SEVERITY_NOTE, NULL, NULL,
+				  "a trace would take about %lu MiB and only %lu MiB of memory are free: a "
+				  "failure will not name the kernel callback that refused",
+				  cost >> 10, env->machine->memory_free_kib >> 10))
+			return -ENOMEM;
+		return 0;
+	}
+	return step_add_item(step, 0, "absent", "present", "/%s/" INSTANCE, tracefs) ? 0 : -ENOMEM;
+}
+
+static int write_setting(const struct root *root, const char *instance, const char *file,
+			 const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", instance, file);
+	return root_write(root, value, path);
+}
+
+/* A trace is a help, not a condition: without it a failure is told less well. */
+static int apply(struct step *step, struct step_env *env)
+{
+	struct item *item = &step->items[0];
+	const char *instance = item->object + 1;
+	int r = root_mkdir(env->root, instance);
+
+	if (r == -EEXIST) /* of a cpuoff that was killed */
+		r = write_setting(env->root, instance, "trace", "");
+	if (!r) {
+		item->state = STATE_APPLIED;
+		r = write_setting(env->root, instance, "trace_clock", "mono");
+	}
+	if (!r)
+		r = write_setting(env->root, instance, "events/cpuhp/enable", "1");
+	if (r) {
+		item->error = -r;
+		if (item->state != STATE_APPLIED)
+			item->state = STATE_FAILED;
+		return 0;
+	}
+	env->trace_instance = instance;
+	return 0;
+}
+
+static int undo(struct step *step, struct step_env *env)
+{
+	struct item *item = &step->items[0];
+	int r;
+
+	if (!item_is_in_force(step, item))
+		return 0;
+	env->trace_instance = NULL;
+	r = root_rmdir(env->root, item->object + 1);
+	if (r == -ENOENT)
+		r = 0;
+	item->error = -r;
+	if (!r)
+		item->state = STATE_UNDONE;
+	return r;
+}
+
+const struct step_kind trace_kind = {
+	.name = "trace.instance",
+	.undo_rank = 110,
+	.lifetime = LIFETIME_DURING,
+	.describe = describe,
+	.apply = apply,
+	.undo = undo,
+};
+
+/* One line of the trace that concerns the CPU asked for. */
+struct event {
+	bool is_enter;
+	long step;
+	long result;
+	const char *callback; /* of an enter event, not ended by NUL */
+	size_t callback_length;
+};
+
+/* Reads "NAME: cpu: 0015 ... step: 239 (sched_cpu_deactivate)" and "... step: 239 ret: -16". */
+static bool parse_event(char *line, unsigned int cpu, struct event *event)
+{
+	char *at = strstr(line, ": cpuhp_"), *value;
+
+	if (!at)
+		return false;
+	value = strstr(at, "cpu: ");
+	if (!value || strtoul(value + 5, NULL, 10) != cpu)
+		return false;
+	value = strstr(at, "step: ");
+	if (!value)
+		return false;
+	event->step = strtol(value + 6, NULL, 10);
+	event->is_enter = !strstr(at, "cpuhp_exit");
+	if (event->is_enter) {
+		char *open = strchr(value, '(');
+
+		if (!open)
+			return false;
+		event->callback = open + 1;
+		event->callback_length = strcspn(open + 1, ") [");
+		return true;
+	}
+	value = strstr(value, "ret: ");
+	event->result = value ? strtol(value + 5, NULL, 10) : 0;
+	return value;
+}
+
+struct findings_of_cpu {
+	char entered[64]; /* the callback entered last, "" once it was left */
+	long entered_step;
+	char failed[64];
+};
+
+static void take_event(struct findings_of_cpu *found, const struct event *event)
+{
+	if (event->is_enter) {
+		snprintf(found->entered, sizeof(found->entered), "%.*s", (int)event->callback_length,
+			 event->callback);
+		found->entered_step = event->step;
+		return;
+	}
+	if (event->step != found->entered_step)
+		return;
+	if (event->result < 0)
+		memcpy(found->failed, found->entered, sizeof(found->failed));
+	found->entered[0] = '\0';
+}
+
+/* Walks the trace in pieces of one buffer, so that its size does not matter. */
+static bool read_trace(const struct step_env *env, unsigned int cpu, struct findings_of_cpu *found)
+{
+	_cleanup_close_ int fd = -1;
+	char path[128], buffer[8192];
+	size_t kept = 0;
+	ssize_t n;
+
+	*found = (struct findings_of_cpu){ .entered_step = -1 };
+	if (!env->trace_instance)
+		return false;
+	snprintf(path, sizeof(path), "%s/trace", env->trace_instance);
+	fd = root_openat(env->root, O_RDONLY, path);
+	if (fd < 0)
+		return false;
+	while ((n = read(fd, buffer + kept, sizeof(buffer) - kept - 1)) > 0) {
+		char *line = buffer, *end;
+		struct event event;
+
+		buffer[kept + (size_t)n] = '\0';
+		while ((end = strchr(line, '\n'))) {
+			*end = '\0';
+			if (parse_event(line, cpu, &event))
+				take_event(found, &event);
+			line = end + 1;
+		}
+		kept = strlen(line);
+		memmove(buffer, line, kept + 1);
+		if (kept >= sizeof(buffer) - 1)
+			kept = 0;
+	}
+	return true;
+}
+
+bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *callback, size_t size)
+{
+	struct findings_of_cpu found;
+
+	if (!read_trace(env, cpu, &found) || !found.failed[0])
+		return false;
+	snprintf(callback, size, "%s", found.failed);
+	return true;
+}
+
+bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *callback, size_t size)
+{
+	struct findings_of_cpu found;
+
+	if (!read_trace(env, cpu, &found) || !found.entered[0])
+		return false;
+	snprintf(callback, size, "%s", found.entered);
+	return true;
+}

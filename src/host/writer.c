@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* writer.c - the child that makes the writes which the kernel may never answer */
+#include "host/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "host/trace.h"
+
+#define REPORT_SECONDS 5.0
+
+struct writer {
+	const struct root *root;
+	pid_t pid;
+	int fd;		/* -1 once the child is gone */
+	bool is_stuck;
+};
+
+struct order {
+	char path[128];
+	char value[4096];
+};
+
+struct answer {
+	int result;
+	double seconds;
+};
+
+static struct answer carry_out(const struct root *root, const char *path, const char *value)
+{
+	double start = util_now();
+	int r = root_write(root, value, path);
+
+	return (struct answer){ .result = r, .seconds = util_now() - start };
+}
+
+/*
+ * Ends when the parent does, after the write in hand. The signals are the parent's to handle, and the
+ * caller's pipes must not stay open because a write is stuck.
+ */
+static void child(const struct root *root, int fd)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGQUIT };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct order order;
+
+	setpgid(0, 0);
+	prctl(PR_SET_NAME, "cpuoff-writer");
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	for (int std = 0; std <= 2; std++)
+		if (null < 0 || dup2(null, std) < 0)
+			close(std);
+	while (recv(fd, &order, sizeof(order), 0) == (ssize_t)sizeof(order)) {
+		struct answer answer = carry_out(root, order.path, order.value);
+
+		if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(0);
+}
+
+int writer_start(const struct root *root, struct writer **ret_writer)
+{
+	_cleanup_free_ struct writer *writer = calloc(1, sizeof(*writer));
+	int ends[2];
+
+	if (!writer)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	writer->root = root;
+	writer->pid = fork();
+	if (writer->pid < 0) {
+		int r = -errno;
+
+		close(ends[0]);
+		close(ends[1]);
+		return r;
+	}
+	if (!writer->pid) {
+		close(ends[0]);
+		child(root, ends[1]);
+	}
+	close(ends[1]);
+	writer->fd = ends[0];
+	*ret_writer = steal_pointer(&writer);
+	return 0;
+}
+
+void writer_stop(struct writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->fd >= 0)
+		close(writer->fd);
+	if (!writer->is_stuck)
+		while (waitpid(writer->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	free(writer);
+}
+
+pid_t writer_pid(const struct writer *writer)
+{
+	return writer->pid;
+}
+
+bool writer_is_stuck(const struct writer *writer)
+{
+	return writer->is_stuck;
+}
+
+/* The first function of the child's kernel stack that is not waiting as such, "" if unknown. */
+static void find_where(const struct writer *writer, const struct step_env *env,
+		       const struct item *item, char *where, size_t size)
+{
+	static const char *const waiting[] = { "schedule", "wait_for_", "__wait_for_", "cpuhp_",
+					       "__cpuhp_", "msleep" };
+	char path[64], stack[4096], *line, *rest = stack;
+
+	where[0] = '\0';
+	if (!root_is_live(writer->root) || trace_running_callback(env, (unsigned int)item->id, where, size))
+		return;
+	snprintf(path, sizeof(path), "proc/%d/stack", (int)writer->pid);
+	if (root_read_buffer(writer->root, path, stack, sizeof(stack)))
+		return;
+	while ((line = strsep(&rest, "\n"))) {
+		bool is_waiting = false;
+		char *name = strchr(line, ' ');
+
+		if (!name++)
+			continue;
+		name[strcspn(name, "+")] = '\0';
+		for (size_t i = 0; i < ARRAY_SIZE(waiting); i++)
+			is_waiting |= !strncmp(name, waiting[i], strlen(waiting[i]));
+		if (is_waiting && rest)
+			continue;
+		snprintf(where, size, "%s", name);
+		return;
+	}
+}
+
+static void report(const struct writer *writer, const struct step_env *env, const struct item *item,
+		   double waited)
+{
+	char where[64];
+
+	find_where(writer, env, item, where, sizeof(where));
+	watcher_progress(env->watcher, &(struct progress){
+					       .phase = PHASE_WAITING,
+					       .object = item->object,
+					       .waited = waited,
+					       .pid = writer->pid,
+					       .where = where,
+				       });
+}
+
+/* Waits for the answer. Returns 1 with it, 0 where the child is gone, or -ETIMEDOUT. */
+static int await_answer(struct writer *writer, const struct step_env *env, const struct item *item,
+			struct answer *answer)
+{
+	double start = util_now(), reported = start, now;
+	double timeout = env->request->timeout;
+	struct pollfd pollfd = { .fd = writer->fd, .events = POLLIN };
+
+	for (;;) {
+		if (poll(&pollfd, 1, 200) > 0)
+			return recv(writer->fd, answer, sizeof(*answer), 0) == (ssize_t)sizeof(*answer);
+		now = util_now();
+		if (timeout > 0 && now - start >= timeout) {
+			report(writer, env, item, now - start);
+			writer->is_stuck = true;
+			return -ETIMEDOUT;
+		}
+		if (now - reported >= REPORT_SECONDS) {
+			report(writer, env, item, now - start);
+			reported = now;
+		}
+	}
+}
+
+int writer_write(struct writer *writer, const struct step_env *env, const struct item *item,
+		 const char *path, const char *value, double *ret_seconds)
+{
+	struct order order = { 0 };
+	struct answer answer;
+	int r = 0;
+
+	if (writer->is_stuck)
+		return -ETIMEDOUT;
+	snprintf(order.path, sizeof(order.path), "%s", path);
+	if (snprintf(order.value, sizeof(order.value), "%s", value) >= (int)sizeof(order.value))
+		return -E2BIG;
+	if (writer->fd >= 0 && send(writer->fd, &order, sizeof(order), MSG_NOSIGNAL) >= 0)
+		r = await_answer(writer, env, item, &answer);
+	if (r < 0)
+		return r;
+	if (!r) {
+		/* somebody killed the child: whether its write was made, the online mask tells */
+		if (writer->fd >= 0)
+			close(writer->fd);
+		writer->fd = -1;
+		answer = carry_out(writer->root, path, value);
+	}
+	*ret_seconds = answer.seconds;
+	return answer.result;
+}

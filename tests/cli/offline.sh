@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# offline.sh - CPUs go: order, what is believed, what is tried again, and how a failure ends
+
+. "${abs_top_srcdir:-.}/tests/cli/lib.sh"
+
+down() {
+	expand_down "$1" | sed 's/,/=0,/g; s/$/=0/'
+}
+
+# in_force NAME CPUS - one operation is in force and claims these
+in_force() {
+	is "$1: journals" 1 "$(journals)"
+	krun --status --json
+	verdict "$1: --status" 0 done
+	json_is "$1: operations in force" '.operations | length' 1
+	ok "$1: --status names $2" grep -q "$2" "$out"
+}
+
+# ---- all goes well ---------------------------------------------------------------------------
+
+tree_2s
+krun --socket 1 --json
+verdict "socket 1" 0 done as-asked
+json_is "socket 1" .action offline
+json_is "socket 1" .dry_run false
+json_is "socket 1" .target.cpus 8-15,24-31
+json_is "socket 1" .result.offlined 8-15,24-31
+json_is "socket 1" '.result.failed | length' 0
+json_is "socket 1" '[.result.per_cpu[].cpu] | sort == [range(8;16), range(24;32)]' true
+json_is "socket 1" '.operation | type == "string" and length > 0' true
+json_is "socket 1" '[.steps[] | select(.kind == "cpu.offline") | .state] | unique | join(" ")' applied
+json_is "socket 1" '[.steps[] | select(.kind == "cpu.offline") | .lifetime] | unique | join(" ")' until-restore
+json_is "socket 1" '[.steps[] | select(.kind == "rcu.expedite") | .lifetime] | unique | join(" ")' during
+is "socket 1: highest first, each once" "$(down 8-15,24-31)" "$(writes)"
+is "socket 1: online" 0-7,16-23 "$(online)"
+is "rcu_expedited is up during each write" "" "$(grep '/online' "$log" | grep -v rcu=1)"
+is "rcu_expedited is written twice" 2 "$(grep -c 'rcu_expedited' "$log")"
+is "rcu_expedited is as before" 0 "$(expedited)"
+is "the journal is there before each write" "" "$(grep '/online' "$log" | grep -v journals=1)"
+is "the state directory" "755 directory" "$(stat -c '%a %F' "$t/run/cpuoff")"
+is "the journal's mode" 644 "$(stat -c %a "$t"/run/cpuoff/*.json)"
+is "the lock's mode" 600 "$(stat -c %a "$t/run/cpuoff/lock")"
+is "nothing half-written is left" "" "$(find "$t/run/cpuoff" -type f ! -name '*.json' ! -name lock)"
+operation=$(json .operation)
+in_force "socket 1" 8-15,24-31
+ok "socket 1: --status names the operation" grep -q -e "$operation" "$out"
+
+new_rules
+krun --socket 1
+status "socket 1 again, text" 0
+is "socket 1 again: no write" "" "$(writes)"
+new_rules
+krun --cpu 8-15 --json
+verdict "CPUs that are off" 0 nothing-to-do as-asked
+is "CPUs that are off: no write" "" "$(writes)"
+
+tree_2s text
+krun --node 1
+status "text" 0
+out_says "text" '8-15,24-31'
+ok "text: nothing is wrong on stderr" not says "$err" 'error|fail|warn'
+
+tree_2s quiet
+krun --socket 1 -q
+status "--quiet" 0
+ok "--quiet prints nothing" test ! -s "$out" -a ! -s "$err"
+tree_2s verbose
+krun --socket 1 -v
+status "--verbose" 0
+any_says "--verbose names each step" 'cpu 31'
+
+tree_2s state
+krun --socket 1 --state-dir /var/lib/elsewhere
+status "--state-dir" 0
+is "--state-dir lies below the root" 1 "$(find "$t/var/lib/elsewhere" -name '*.json' | wc -l)"
+is "--state-dir and nowhere else" 0 "$(journals)"
+krun --restore --state-dir /var/lib/elsewhere
+status "--restore with --state-dir" 0
+is "--restore with --state-dir" 0-31 "$(online)"
+
+# ---- rcu_expedited is another's too ----------------------------------------------------------
+
+tree_2s expedited --expedited 1
+krun --socket 1
+status "rcu_expedited was 1" 0
+is "it was raised to 2" "" "$(grep '/online' "$log" | grep -v rcu=2)"
+is "and is 1 again" 1 "$(expedited)"
+
+tree_2s unexpedited
+krun --socket 1 --no-expedite --json
+status "--no-expedite" 0
+is "--no-expedite leaves rcu_expedited alone" "" "$(grep rcu_expedited "$log")"
+json_is "--no-expedite" '[.steps[] | select(.kind == "rcu.expedite")] | length' 0
+
+tree_2s normal --rcu-normal 1
+krun --cpu 31 --json
+status "rcu_normal is 1" 0
+is "rcu_normal is not written" 1 "$(cat "$t/sys/kernel/rcu_normal")"
+ok "rcu_normal: a note says so" grep -q rcu_normal "$out"
+
+tree_2s noexpedite
+rm "$t/sys/kernel/rcu_expedited"
+krun --socket 1 --json
+verdict "a kernel without rcu_expedited" 0 done as-asked
+
+tree_2s rcufail
+freeze
+new_rules 'sys/kernel/rcu_expedited write EIO'
+krun --socket 1 --json
+is "rcu_expedited cannot be raised: no CPU is lost" "" "$(writes | grep -v '=' | head -n 1)"
+ok "rcu_expedited cannot be raised: a clean end" test "$rc" -eq 0 -o "$rc" -eq 1
+document "rcu_expedited cannot be raised"
+[ "$rc" -eq 0 ] || as_before "rcu_expedited cannot be raised"
+
+# ---- EBUSY is tried again, within bounds -----------------------------------------------------
+
+tree_2s busy
+new_rules 'cpu30 offline EBUSY 2'
+krun --socket 1 --json
+verdict "EBUSY twice" 0 done as-asked
+is "EBUSY twice: three writes" "31=0,30=0!EBUSY,30=0!EBUSY,30=0,29=0" "$(writes | cut -d, -f1-5)"
+is "EBUSY twice: online" 0-7,16-23 "$(online)"
+
+tree_2s always_busy
+freeze
+new_rules 'cpu30 offline EBUSY'
+start=$(date +%s)
+krun --socket 1 --json
+seconds=$(($(date +%s) - start))
+verdict "always EBUSY" 1 rolled-back as-before
+ok "always EBUSY: not longer than ten seconds ($seconds)" test "$seconds" -le 13
+ok "always EBUSY: tried more than twice" test "$(writes | tr , '\n' | grep -c '^30=0')" -gt 2
+ok "always EBUSY: not without a pause" test "$(writes | tr , '\n' | grep -c '^30=0')" -lt 250
+json_is "always EBUSY" '.result.failed | map("\(.cpu) \(.errno)") | join(",")' '30 EBUSY'
+json_is "always EBUSY" .result.offlined ''
+as_before "always EBUSY"
+is "always EBUSY: no journal is left" 0 "$(journals)"
+err_says "always EBUSY" 'cpu ?30'
+err_says "always EBUSY" 'EBUSY|busy'
+
+# ---- what is not tried again: once, and everything is put back -------------------------------
+
+for error in EAGAIN EIO ENOSPC EPERM EINVAL ENODEV EOPNOTSUPP ENOMEM; do
+	tree_2s "fails_$error"
+	freeze
+	new_rules "cpu25 offline $error 1"
+	krun --socket 1 --json
+	verdict "$error" 1 rolled-back as-before
+	is "$error: tried once" "$(down 26-31),25=0!$error" "$(writes | cut -d, -f1-7)"
+	json_is "$error" '.result.failed | map("\(.cpu) \(.errno)") | join(",")' "25 $error"
+	as_before "$error"
+	is "$error: no journal is left" 0 "$(journals)"
+done
+
+tree_2s fails_text
+freeze
+new_rules "cpu25 offline EAGAIN"
+krun --socket 1
+status "EAGAIN in text" 1
+err_says "EAGAIN in text" 'cpu ?25'
+err_says "EAGAIN in text" EAGAIN
+any_says "EAGAIN in text" 'back|before'
+as_before "EAGAIN in text"
+krun --status --json
+json_is "after it nothing is in force" '.operations | length' 0
+
+for cpu in 31 8; do
+	tree_2s "at_$cpu"
+	freeze
+	new_rules "cpu$cpu offline EIO"
+	krun --socket 1 --json
+	verdict "CPU $cpu fails" 1 rolled-back as-before
+	as_before "CPU $cpu fails"
+	is "CPU $cpu fails: no journal is left" 0 "$(journals)"
+	is "CPU $cpu fails: rcu_expedited is down" 0 "$(expedited)"
+done
+
+# The way back goes with the during steps in force
+tree_2s back
+new_rules "cpu25 offline EIO"
+krun --socket 1
+is "rollback: rcu_expedited is up during each return" "" "$(grep 'online 1' "$log" | grep -v rcu=1)"
+is "rollback: each CPU is written once" "$(writes | tr , '\n' | grep -c '=1')" \
+	"$(writes | tr , '\n' | grep '=1' | sort -u | wc -l)"
+
+# CPUs that were off before are not brought back
+tree_2s before --offline 12,29
+freeze
+new_rules "cpu25 offline EIO"
+krun --socket 1
+status "12,29 were off" 1
+as_before "12,29 were off"
+is "12,29 were off: not written" "" "$(writes | tr , '\n' | grep -E '^(12|29)=')"
+
+# ---- success that is none --------------------------------------------------------------------
+
+tree_2s stays
+freeze
+new_rules 'cpu28 offline stays'
+krun --socket 1 --json
+verdict "success, and the mask unchanged" 1 rolled-back as-before
+json_is "success, and the mask unchanged" '.result.failed | map(.cpu) | join(",")' 28
+is "success, and the mask unchanged: nothing after it goes" "" "$(writes | tr , '\n' | grep -E '^2[4-7]=0')"
+as_before "success, and the mask unchanged"
+
+tree_2s returns
+new_rules 'cpu31 appear cpu-write 4'
+krun --socket 1 --json
+if [ "$rc" -eq 0 ]; then
+	verdict "CPU 31 comes back in the middle" 0 done as-asked
+	is "CPU 31 comes back in the middle: it went again" 0-7,16-23 "$(online)"
+else
+	ok "CPU 31 comes back in the middle: reported" grep -q 31 "$out"
+	ok "CPU 31 comes back in the middle: not done" test "$rc" -eq 1 -o "$rc" -eq 5 -o "$rc" -eq 64
+fi
+
+tree_2s nags
+new_rules 'cpu31 appear cpu-write 4' 'cpu31 appear cpu-write 19' 'cpu31 appear cpu-write 20' \
+	'cpu31 appear cpu-write 21' 'cpu31 appear cpu-write 22' 'cpu31 offline stays 1'
+krun --socket 1 --json
+ok "a CPU that keeps coming back: an end, and the truth" test "$rc" -ne 124
+document "a CPU that keeps coming back"
+if online | grep -q 31; then
+	ok "a CPU that keeps coming back: never done" test "$rc" -ne 0
+else
+	ok "a CPU that keeps coming back: gone in the end" test "$rc" -eq 0
+fi
+
+# ---- what cannot be put back -----------------------------------------------------------------
+
+tree_2s stuck
+new_rules 'cpu25 offline EIO' 'cpu30 online EIO'
+krun --socket 1 --json
+verdict "rollback fails" 5 failed in-between
+is "rollback fails: the others are back" 0-29,31 "$(online)"
+is "rollback fails: the journal has the rest" 1 "$(journals)"
+is "rollback fails: rcu_expedited is down" 0 "$(expedited)"
+new_rules
+krun --restore --json
+verdict "rollback fails: --restore" 0 done as-asked
+is "rollback fails: --restore writes CPU 30 alone" 30=1 "$(writes)"
+is "rollback fails: --restore" 0-31 "$(online)"
+is "rollback fails: no journal is left" 0 "$(journals)"
+
+tree_2s stuck_text
+new_rules 'cpu25 offline EIO' 'cpu30 online EIO'
+krun --socket 1
+status "rollback fails, text" 5
+err_says "rollback fails, text" 'cpu ?30'
+err_says "rollback fails, text" 'restore'
+
+# ---- --on-error ------------------------------------------------------------------------------
+
+tree_2s stop
+new_rules 'cpu25 offline EIO'
+krun --socket 1 --on-error=stop --json
+verdict "--on-error=stop" 64 partial in-between
+json_is "--on-error=stop" .result.offlined 26-31
+is "--on-error=stop" 0-25 "$(online)"
+is "--on-error=stop: nothing after it" "25=0!EIO" "$(writes | tr , '\n' | tail -n 1)"
+in_force "--on-error=stop" 26-31
+new_rules
+krun --restore
+status "--on-error=stop, --restore" 0
+is "--on-error=stop, --restore" 0-31 "$(online)"
+
+tree_2s continue
+new_rules 'cpu25 offline EIO' 'cpu12 offline stays'
+krun --socket 1 --on-error=continue --json
+verdict "--on-error=continue" 64 partial in-between
+json_is "--on-error=continue" .result.offlined 8-11,13-15,24,26-31
+json_is "--on-error=continue" '.result.failed | map(.cpu) | sort | map(tostring) | join(",")' 12,25
+is "--on-error=continue" 0-7,12,16-23,25 "$(online)"
+new_rules
+krun --restore
+status "--on-error=continue, --restore" 0
+is "--on-error=continue, --restore" 0-31 "$(online)"
+is "--on-error=continue, --restore writes what went" "" "$(writes | tr , '\n' | grep -E '^(12|25)=')"
+
+for policy in stop continue; do
+	tree_2s "none_$policy"
+	freeze
+	new_rules '* offline EIO'
+	krun --cpu 30-31 --on-error="$policy" --json
+	verdict "--on-error=$policy, not one CPU went" 1 rolled-back as-before
+	as_before "--on-error=$policy, not one CPU went"
+	is "--on-error=$policy, not one CPU went: no journal" 0 "$(journals)"
+done
+
+tree_2s skip
+krun --socket 0 --skip-unpluggable --json
+verdict "--skip-unpluggable" 64 partial in-between
+json_is "--skip-unpluggable" .result.offlined 1-7,16-23
+is "--skip-unpluggable" 0,8-15,24-31 "$(online)"
+krun --restore
+is "--skip-unpluggable, --restore" "0 0-31" "$rc $(online)"
+tree_2s skip_text
+krun --socket 0 --skip-unpluggable
+status "--skip-unpluggable in text" 64
+any_says "--skip-unpluggable in text" PARTIAL
+
+# ---- a write that the kernel does not answer -------------------------------------------------
+
+tree_2s slow
+new_rules 'cpu30 offline delay:5.6 1'
+krun --cpu 29-31
+status "a slow write" 0
+err_says "a slow write, reported after five seconds" '(cpu ?30.*[0-9]|[0-9].*cpu ?30)'
+
+tree_2s timeout
+new_rules 'cpu30 offline delay:4 1'
+start=$(date +%s)
+krun --cpu 28-31 --timeout=1 --json
+seconds=$(($(date +%s) - start))
+verdict "--timeout" 5 stuck in-between
+ok "--timeout: it ends then ($seconds s)" test "$seconds" -le 3
+is "--timeout: no further write is begun" "31=0" "$(writes)"
+is "--timeout: the journal is kept" 1 "$(journals)"
+krun --restore
+status "--restore while the write is in the kernel" 75
+krun --restore --wait
+status "--restore --wait" 0
+is "--restore --wait" 0-31 "$(online)"
+is "--restore --wait: rcu_expedited" 0 "$(expedited)"
+tree_2s timeout_text
+new_rules 'cpu30 offline delay:2 1'
+krun --cpu 28-31 --timeout=0.5
+status "--timeout in text" 5
+err_says "--timeout in text" 'cpu ?30'
+krun --restore --wait
+is "--timeout in text, --restore" "0 0-31" "$rc $(online)"
+
+# ---- the journal cannot be written -----------------------------------------------------------
+
+tree_2s nojournal
+mkdir -p "$t/run"
+: >"$t/run/cpuoff"
+freeze
+krun --socket 1 --json
+ok "the state directory cannot be made: an error" test "$rc" -ne 0
+document "the state directory cannot be made"
+is "the state directory cannot be made: no write" "" "$(writes)"
+as_before "the state directory cannot be made"
+
+done_testing

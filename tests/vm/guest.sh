@@ -1,0 +1,343 @@
+# shellcheck shell=dash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# guest.sh - what every payload has in the guest: mounts, TAP, faults, snapshots
+#
+# Runs under busybox's shell, as the guest's init (guest_boot) and again at the
+# head of each payload. A payload runs cpuoff with `run`, says what it expects
+# with `ok` and `is`, and ends with `done_testing`: a payload that dies before has
+# no plan and so fails.
+
+# The payloads use what is set here
+# shellcheck disable=SC2034
+C=/sys/devices/system/cpu
+T=/sys/kernel/tracing
+out=/tmp/out
+err=/tmp/err
+rc=0
+tests=0
+
+# ---- boot ------------------------------------------------------------------------
+
+# guest_boot - mount what a small machine has, run the payload, power off
+guest_boot() {
+	mkdir -p /proc /sys /dev /tmp /run /root /var/log
+	mount -t proc proc /proc
+	mount -t sysfs sys /sys
+	mount -t devtmpfs dev /dev 2>/dev/null
+	mount -t tmpfs run /run
+	mount -t tmpfs tmp /tmp
+	mount -t tracefs trace $T
+	mount -t debugfs debug /sys/kernel/debug 2>/dev/null
+	mount -t cgroup2 cgroup /sys/fs/cgroup
+	mkdir -p /dev/pts /dev/shm
+	chmod 1777 /tmp
+	hostname guest
+	echo 0 >/proc/sys/kernel/printk_ratelimit
+	[ ! -f /modules/order ] || while read -r module; do
+		insmod "/modules/$module"
+	done </modules/order
+	# The second serial port is the console, so that nothing of the kernel's
+	# falls into the middle of a line of TAP
+	stty -F /dev/ttyS0 115200 -onlcr -echo cols 100 rows 40
+	case $1 in
+	interactive)
+		stty -F /dev/ttyS0 onlcr echo
+		echo "A guest: cpuoff, jq, vmload and busybox. '. /guest.sh' loads the test helpers. exit ends it."
+		setsid -c sh -l </dev/ttyS0 2>&1
+		;;
+	*)
+		# Not as the terminal's session leader: its end would hang up the port
+		# and throw away what is not sent yet
+		[ "$1" = script ] || note "guest $(uname -r) $(online)"
+		sh -c '. /guest.sh; . /set; . /payload' </dev/ttyS0 2>&1
+		;;
+	esac >/dev/ttyS0
+	poweroff -f
+}
+
+# ---- TAP -------------------------------------------------------------------------
+
+note() {
+	printf '# %s\n' "$*"
+}
+
+# result STATUS DESCRIPTION - one line of TAP; on failure what the last run printed
+result() {
+	tests=$((tests + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $tests - $2"
+		return 0
+	fi
+	echo "not ok $tests - $2"
+	note "the last run was: $last_run (exit $rc)"
+	head -n 20 $out 2>/dev/null | cut -c1-400 | sed 's/^/#   stdout: /'
+	head -n 20 $err 2>/dev/null | cut -c1-400 | sed 's/^/#   stderr: /'
+	note "  online: $(cat $C/online)"
+	return 1
+}
+
+# ok DESCRIPTION COMMAND... - passes where the command does
+ok() {
+	description=$1
+	shift
+	"$@"
+	result $? "$description"
+}
+
+# not COMMAND... - the opposite
+not() {
+	! "$@"
+}
+
+# is DESCRIPTION SEEN WANTED
+is() {
+	[ "$2" = "$3" ]
+	result $? "$1" && return
+	note "  seen:   $2"
+	note "  wanted: $3"
+}
+
+# skip COUNT REASON
+skip() {
+	n=$1
+	shift
+	while [ "$n" -gt 0 ]; do
+		tests=$((tests + 1))
+		n=$((n - 1))
+		echo "ok $tests # SKIP $*"
+	done
+}
+
+done_testing() {
+	kernel_is_quiet
+	echo "1..$tests"
+}
+
+last_run=none
+# run COMMAND... - its output in $out and $err, its exit status in $rc
+run() {
+	last_run=$*
+	rc=0
+	"$@" >$out 2>$err || rc=$?
+}
+
+# run_bg COMMAND... - start it, pid in $pid; `reap` waits for it and sets $rc.
+# Not a plain "&": with that the shell has it ignore SIGINT
+run_bg() {
+	last_run=$*
+	vmload signals "$@" >$out 2>$err &
+	pid=$!
+	# Until the program itself runs, signals are still the shell's to ignore
+	while read -r comm <"/proc/$pid/comm" && { [ "$comm" = sh ] || [ "$comm" = vmload ]; }; do
+		:
+	done 2>/dev/null
+}
+
+reap() {
+	rc=0
+	wait "$pid" || rc=$?
+}
+
+# exits DESCRIPTION STATUS COMMAND... - run, and expect this exit status
+exits() {
+	description=$1
+	wanted=$2
+	shift 2
+	run "$@"
+	is "$description: exit $wanted" "$rc" "$wanted"
+}
+
+said() {
+	grep -q -e "$1" $err
+}
+
+printed() {
+	grep -q -e "$1" $out
+}
+
+# json FILTER - of the last run's document
+json() {
+	jq -r "$1" $out
+}
+
+# json_is DESCRIPTION FILTER WANTED
+json_is() {
+	is "$1" "$(json "$2" 2>&1)" "$3"
+}
+
+# ---- the machine -----------------------------------------------------------------
+
+online() {
+	cat $C/online
+}
+
+# online_is DESCRIPTION LIST
+online_is() {
+	is "$1" "$(online)" "$2"
+}
+
+# set_online VALUE CPU... - what an administrator without cpuoff would do
+set_online() {
+	value=$1
+	shift
+	for cpu; do
+		echo "$value" >"$C/cpu$cpu/online"
+	done
+}
+
+# until_online_differs LIST - wait, without starting a process, for a change
+until_online_differs() {
+	while read -r mask <$C/online && [ "$mask" = "$1" ] && [ -d "/proc/$pid" ]; do
+		:
+	done
+}
+
+# state_number NAME - of a hotplug state; the numbers differ between kernels
+state_number() {
+	sed -n "s|^ *\([0-9]*\): $1\$|\1|p" $C/hotplug/states
+}
+
+# arm CPU STATE - make the next way of this CPU through this state fail (EAGAIN, once)
+arm() {
+	number=$(state_number "$2")
+	[ -n "$number" ] && echo "$number" >"$C/cpu$1/hotplug/fail"
+}
+
+armed() {
+	[ "$(cat "$C/cpu$1/hotplug/fail")" != -1 ]
+}
+
+disarm() {
+	echo -1 >"$C/cpu$1/hotplug/fail"
+}
+
+# start_load MODE N [CPULIST] - load in the background, its pid in $load
+start_load() {
+	vmload "$@" &
+	load=$!
+	sleep 0.2
+}
+
+stop_load() {
+	kill "$load"
+	wait "$load" 2>/dev/null
+}
+
+# load_only_on LIST - whether the load last ran on CPUs of this list alone. Asked
+# a few times: a thread that sleeps still shows the CPU where it fell asleep.
+load_only_on() {
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		elsewhere=
+		for cpu in $(vmload where | cut -d' ' -f1); do
+			in_list "$cpu" "$1" || elsewhere="$elsewhere $cpu"
+		done
+		[ -n "$elsewhere" ] || return 0
+		sleep 0.1
+	done
+	note "load on:$elsewhere"
+	return 1
+}
+
+# in_list CPU LIST
+in_list() {
+	for range in $(echo "$2" | tr , ' '); do
+		[ "$1" -lt "${range%-*}" ] || [ "$1" -gt "${range#*-}" ] || return 0
+	done
+	return 1
+}
+
+# ---- snapshots -------------------------------------------------------------------
+
+# machine - everything that cpuoff may touch, one fact a line. Tasks are named by
+# pid, thread and name: the ones that came or went between two snapshots are not
+# compared (their first word is "task").
+machine() {
+	echo "online $(online)"
+	echo "rcu_expedited $(cat /sys/kernel/rcu_expedited)"
+	find $T/instances -mindepth 1 -maxdepth 1 | sed 's/^/instance /'
+	find /run/cpuoff -type f ! -name '*lock*' 2>/dev/null | sed 's/^/state /'
+	echo "default_smp_affinity $(cat /proc/irq/default_smp_affinity)"
+	for f in /proc/irq/*/smp_affinity_list; do
+		echo "$f $(cat "$f")"
+	done
+	echo "workqueue $(cat /sys/devices/virtual/workqueue/cpumask)"
+	find /sys/fs/cgroup -type d | sed 's/^/cgroup /'
+	grep -H '' /sys/fs/cgroup/cgroup.subtree_control
+	masks
+}
+
+# masks - the allowed CPUs of every thread that lives and is not on its way out.
+# kworkers are left out: they come, go and are bound by the workqueues alone.
+masks() {
+	grep -E '^(Name|State|VmSize|Cpus_allowed_list):' /proc/[0-9]*/task/[0-9]*/status 2>/dev/null |
+		awk '
+			{
+				path = $1
+				sub(/\/status:.*/, "", path)
+				field = $1
+				sub(/.*\/status:/, "", field)
+			}
+			field == "Name:" { name = $2 }
+			field == "State:" { state = $2 }
+			field == "Cpus_allowed_list:" && state !~ /^[ZX]/ && name !~ /^kworker/ {
+				print "task " path " " name " " $2
+			}'
+}
+
+snapshot() {
+	machine >/tmp/before
+}
+
+# same_as_before - compare with the snapshot; what differs goes to the log
+same_as_before() {
+	machine >/tmp/after
+	awk '
+		$1 == "task" { key = $2 " " $3 }
+		FNR == NR {
+			if ($1 == "task")
+				mask[key] = $4
+			else
+				fact[$0] = 1
+			next
+		}
+		$1 == "task" {
+			if (key in mask && mask[key] != $4) {
+				print "# " key ": " mask[key] " -> " $4
+				bad = 1
+			}
+			next
+		}
+		$0 in fact { delete fact[$0]; next }
+		{ print "# now:    " $0; bad = 1 }
+		END {
+			for (f in fact) {
+				print "# before: " f
+				bad = 1
+			}
+			exit bad
+		}' /tmp/before /tmp/after
+}
+
+# ---- the kernel's log ------------------------------------------------------------
+
+# Warnings of the kernels themselves, seen without cpuoff too: a regular
+# expression, matched within one report ("cut here" to "end trace")
+known_faults='kernel/sched/deadline\.c:[0-9]* '
+
+# kernel_is_quiet - nothing in the log that a healthy kernel does not print. As a
+# last test of every boot
+kernel_is_quiet() {
+	dmesg | sed 's/^\[[^]]*\] //; /^RETBleed: /d' | awk -v known="$known_faults" '
+		/cut here/ { report = ""; open = 1 }
+		open { report = report $0 "\n" }
+		!open { print }
+		/end trace/ && open {
+			if (report !~ known)
+				printf "%s", report
+			open = 0
+		}
+		END { if (open) printf "%s", report }' |
+		grep -A 30 -E 'Call Trace|BUG:|Oops|WARNING:' >/tmp/faults
+	[ ! -s /tmp/faults ]
+	result $? "the kernel's log has no fault" || head -n 60 /tmp/faults | sed 's/^/#   /'
+}

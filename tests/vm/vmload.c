@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vmload - load for the guests: threads that wake or spin, and a read in flight
+ *
+ * vmload wake N [CPULIST]	N threads, each wakes every 20 ms
+ * vmload busy N [CPULIST]	N threads that never sleep
+ * vmload fork N [CPULIST]	N threads that start a short-lived process over and over
+ * vmload where			the CPUs that tasks called vmload ran on last: "CPU COUNT" lines
+ * vmload signals COMMAND...	run the command with all signals as a terminal gives them; a
+ *				shell starts what runs in its background deaf to SIGINT
+ * vmload read DEVICE CPU	one uncached read of a block device, submitted on this CPU
+ *
+ * With a list the threads may run there only. It is linked statically: the guest
+ * has no libraries beyond cpuoff's.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* More than any guest has; a test helper need not be for any size */
+#define MAX_CPUS 1024
+
+static const char *mode;
+
+static void pin(const char *list)
+{
+	cpu_set_t set;
+	const char *s = list;
+
+	CPU_ZERO(&set);
+	while (*s) {
+		char *end;
+		unsigned long first = strtoul(s, &end, 10);
+		unsigned long last = first;
+
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (unsigned long cpu = first; cpu <= last && cpu < MAX_CPUS; cpu++)
+			CPU_SET(cpu, &set);
+		if (*end && *end != ',')
+			errx(2, "bad CPU list %s", list);
+		s = *end ? end + 1 : end;
+	}
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(1, "affinity %s", list);
+}
+
+static void *work(void *unused)
+{
+	const struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
+
+	(void)unused;
+	for (;;) {
+		for (volatile unsigned int i = 0; i < 2000; i++)
+			;
+		if (!strcmp(mode, "wake")) {
+			nanosleep(&nap, NULL);
+		} else if (!strcmp(mode, "fork")) {
+			pid_t pid = fork();
+
+			if (!pid)
+				_exit(0);
+			if (pid > 0)
+				waitpid(pid, NULL, 0);
+		}
+	}
+	return NULL;
+}
+
+static int load(unsigned long nr_threads)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 * 1024);
+	for (unsigned long i = 1; i < nr_threads; i++) {
+		pthread_t thread;
+
+		errno = pthread_create(&thread, &attr, work, NULL);
+		if (errno)
+			err(1, "thread %lu", i);
+	}
+	work(NULL);
+	return 0;
+}
+
+/* count_task - add the CPU where this thread ran last, if it is one of ours */
+static void count_task(const char *pid, const char *tid, unsigned long *counts)
+{
+	char path[600], stat[1024];
+	ssize_t len;
+	char *s;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/task/%s/stat", pid, tid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return;
+	len = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	if (len <= 0)
+		return;
+	stat[len] = '\0';
+	if (!strstr(stat, "(vmload)"))
+		return;
+	/* processor is field 39; the name's closing parenthesis ends field 2 */
+	s = strrchr(stat, ')');
+	for (int field = 2; s && field < 39; field++) {
+		s = strchr(s, ' ');
+		if (s)
+			s++;
+	}
+	if (s && strtoul(s, NULL, 10) < MAX_CPUS)
+		counts[strtoul(s, NULL, 10)]++;
+}
+
+static int where(void)
+{
+	unsigned long counts[MAX_CPUS] = { 0 };
+	DIR *proc = opendir("/proc");
+	struct dirent *p, *t;
+
+	if (!proc)
+		err(1, "/proc");
+	while ((p = readdir(proc))) {
+		char path[300];
+		DIR *tasks;
+
+		/* This process is a vmload too, but no load */
+		if (strtol(p->d_name, NULL, 10) <= 0 || strtol(p->d_name, NULL, 10) == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/task", p->d_name);
+		tasks = opendir(path);
+		while (tasks && (t = readdir(tasks)))
+			if (t->d_name[0] != '.')
+				count_task(p->d_name, t->d_name, counts);
+		if (tasks)
+			closedir(tasks);
+	}
+	closedir(proc);
+	for (unsigned long cpu = 0; cpu < MAX_CPUS; cpu++)
+		if (counts[cpu])
+			printf("%lu %lu\n", cpu, counts[cpu]);
+	return 0;
+}
+
+static int read_device(const char *device, const char *cpu)
+{
+	void *page;
+	int fd;
+
+	pin(cpu);
+	fd = open(device, O_RDONLY | O_DIRECT);
+	if (fd < 0)
+		err(1, "%s", device);
+	if (posix_memalign(&page, 4096, 4096))
+		errx(1, "no memory");
+	if (read(fd, page, 4096) != 4096)
+		err(1, "read of %s", device);
+	return 0;
+}
+
+static int signals(char **argv)
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	execvp(argv[0], argv);
+	err(127, "%s", argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2 && !strcmp(argv[1], "signals"))
+		return signals(argv + 2);
+	if (argc == 2 && !strcmp(argv[1], "where"))
+		return where();
+	if (argc == 4 && !strcmp(argv[1], "read"))
+		return read_device(argv[2], argv[3]);
+	if (argc < 3 || (strcmp(argv[1], "wake") && strcmp(argv[1], "busy") &&
+			 strcmp(argv[1], "fork")))
+		errx(2, "vmload wake|busy|fork N [CPULIST], where, or read DEVICE CPU");
+	mode = argv[1];
+	if (argc > 3)
+		pin(argv[3]);
+	return load(strtoul(argv[2], NULL, 10));
+}
