@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 /* How a list is read: the strict grammar of our own options, or what the kernel writes and takes. */
 struct grammar {
@@ -79,20 +80,22 @@ static int set_range(unsigned int first, unsigned int last, unsigned int used, u
 static int parse_part(const char **text, const struct grammar *g, hwloc_bitmap_t cpus)
 {
 	unsigned int first = 0, last = g->max, used = 1, stride = 1;
+	bool is_range = true;
 	int r = 0;
 
-	if (g->kernel && !strncmp(*text, "all", 3)) {
+	if (g->kernel && !strncasecmp(*text, "all", 3)) {
 		*text += 3;
 	} else {
 		r = parse_bound(text, g, &first);
 		last = first;
-		if (!r && **text == '-') {
+		is_range = **text == '-';
+		if (!r && is_range) {
 			(*text)++;
 			r = parse_bound(text, g, &last);
-			if (!r)
-				r = parse_stride(text, &used, &stride);
 		}
 	}
+	if (!r && is_range)
+		r = parse_stride(text, &used, &stride);
 	if (r)
 		return r;
 	if (first > last)
@@ -107,6 +110,19 @@ static int parse_part(const char **text, const struct grammar *g, hwloc_bitmap_t
 	return set_range(first, last, used, stride, cpus);
 }
 
+static const char separators[] = ", \t\n\v\f\r";
+
+/* What parts a list. To the kernel any number of commas and blanks is one, also around the list. */
+static int skip_separator(const char **text, const struct grammar *g)
+{
+	size_t length = g->kernel ? strspn(*text, separators) : **text == ',' && (*text)[1];
+
+	if (!length && **text)
+		return -EINVAL;
+	*text += length;
+	return 0;
+}
+
 static int parse_list(const char *text, const struct grammar *g, bool may_be_empty, hwloc_bitmap_t ret_cpus)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
@@ -116,12 +132,12 @@ static int parse_list(const char *text, const struct grammar *g, bool may_be_emp
 		return -ENOMEM;
 	if (!*text && !may_be_empty)
 		return -EINVAL;
+	if (g->kernel)
+		text += strspn(text, separators);
 	while (!r && *text) {
 		r = parse_part(&text, g, cpus);
-		if (r || !*text)
-			break;
-		if (*text++ != ',' || !*text)
-			r = -EINVAL;
+		if (!r)
+			r = skip_separator(&text, g);
 	}
 	if (!r && hwloc_bitmap_copy(ret_cpus, cpus))
 		r = -ENOMEM;

@@ -2,19 +2,8 @@
 /* actions.h - what the program does: take CPUs offline, restore, status, list */
 #pragma once
 
-#include "base/watcher.h"
 #include "cli/report.h"
-#include "host/root.h"
-#include "host/state.h"
-
-/* What an action works with; opened by actions_run(). */
-struct session {
-	const struct watcher *watcher;
-	struct root *root;
-	struct state *state;	/* NULL where there is no state directory yet */
-	bool is_locked;
-	char *boot_id;
-};
+#include "cli/session.h"
 
 /*
  * Does what the options ask for and fills @report: findings, verdict and exit status, and what was done.
@@ -22,5 +11,6 @@ struct session {
  */
 int actions_run(struct session *session, struct report *report) _must_check_;
 
-void session_close(struct session *session);
-void report_free(struct report *report);
+/* The two that change the machine. */
+int actions_offline(struct session *session, struct report *report) _must_check_;
+int actions_restore(struct session *session, struct report *report) _must_check_;

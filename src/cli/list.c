@@ -279,24 +279,26 @@ static void print_table(const struct table *table)
 		print_row(table, (const char *const *)table->rows[i].cells);
 }
 
-/* "selection  0-3,8 (5 CPUs)", broken at commas. */
+/* "selection  0-3,8 (5 CPUs)", broken at commas and before the count. */
 static void print_cpus(const char *label, hwloc_const_bitmap_t cpus, const char *remark)
 {
 	_cleanup_free_ char *list = cpus_is_empty(cpus) ? strdup("none") : cpus_format(cpus);
+	size_t indent = strlen(label) + GAP, width = LINE_WIDTH - indent, length;
 	const char *text = list ? list : "?";
-	size_t indent = strlen(label) + GAP;
+	char count[64];
+	int nr;
 
+	nr = snprintf(count, sizeof(count), " (%u CPU%s%s)", cpus_count(cpus),
+		      cpus_count(cpus) == 1 ? "" : "s", remark);
 	printf("%s%*s", label, GAP, "");
-	for (;;) {
-		size_t length = piece_length(text, LINE_WIDTH - indent);
-
-		printf("%.*s", (int)length, text);
+	for (length = piece_length(text, width); text[length]; length = piece_length(text, width)) {
+		printf("%.*s\n%*s", (int)length, text, (int)indent, "");
 		text += length;
-		if (!*text)
-			break;
-		printf("\n%*s", (int)indent, "");
 	}
-	printf(" (%u CPU%s%s)\n", cpus_count(cpus), cpus_count(cpus) == 1 ? "" : "s", remark);
+	printf("%s", text);
+	if (length + (size_t)nr > width)
+		printf("\n%*s", (int)indent - 1, "");
+	printf("%s\n", count);
 }
 
 /* ---- the machine in one line ----------------------------------------------------------------- */
@@ -347,19 +349,20 @@ static void print_counts(const struct machine *machine)
 	print_threads(machine);
 }
 
-/* Nodes of memory alone are in no row. */
+/* Nodes of memory alone are in no row, nor is a node whose CPUs are all offline and hidden. */
 static void print_empty_nodes(const struct machine *machine)
 {
-	const char *separator = "\nnodes without CPUs: ";
+	_cleanup_cpus_ hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	_cleanup_free_ char *list = NULL;
 
-	for (size_t i = 0; i < machine->nr_nodes; i++) {
-		if (!cpus_is_empty(machine->nodes[i].cpus))
-			continue;
-		printf("%s%ld", separator, machine->nodes[i].id);
-		separator = ",";
-	}
-	if (*separator == ',')
-		putchar('\n');
+	for (size_t i = 0; nodes && i < machine->nr_nodes; i++)
+		if (cpus_is_empty(machine->nodes[i].cpus))
+			hwloc_bitmap_set(nodes, (unsigned int)machine->nodes[i].id);
+	if (!nodes || cpus_is_empty(nodes))
+		return;
+	list = cpus_format(nodes);
+	printf("\n%s without CPUs online: %s\n", cpus_count(nodes) == 1 ? "node" : "nodes",
+	       list ? list : "?");
 }
 
 void list_print(const struct machine *machine, const struct selection *selection)

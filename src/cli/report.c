@@ -2,6 +2,8 @@
 /* report.c - what an action has to tell: filled by cli/actions, laid out by cli/text and cli/json */
 #include "cli/report.h"
 
+#include "cli/signals.h"
+
 static const struct {
 	const char *name;
 	const char *machine;
@@ -25,4 +27,78 @@ const char *verdict_format(enum verdict verdict)
 const char *report_format_machine(const struct report *report)
 {
 	return report->options->request.dry_run ? "as-before" : verdicts[report->verdict].machine;
+}
+
+void report_conclude(struct report *report, enum verdict verdict, int exit_status)
+{
+	report->verdict = verdict;
+	report->exit_status = exit_status;
+}
+
+bool report_is_refused(struct report *report)
+{
+	bool is_invalid = false, is_permission = false;
+
+	for (size_t i = 0; i < report->findings.nr; i++) {
+		struct finding *finding = &report->findings.list[i];
+
+		if (report->options->request.strict && finding->severity == SEVERITY_WARN)
+			finding->severity = SEVERITY_REFUSE;
+		if (finding->severity != SEVERITY_REFUSE)
+			continue;
+		is_invalid |= finding->is_invalid;
+		is_permission |= finding->is_permission;
+	}
+	findings_sort(&report->findings);
+	if (!findings_has(&report->findings, SEVERITY_REFUSE))
+		return false;
+	if (is_invalid)
+		report_conclude(report, VERDICT_INVALID, EXIT_INVALID);
+	else
+		report_conclude(report, VERDICT_REFUSED, is_permission ? EXIT_PERMISSION : EXIT_REFUSED);
+	return true;
+}
+
+int report_signal_status(int otherwise)
+{
+	return signals_first() ? EXIT_SIGNALLED + signals_first() : otherwise;
+}
+
+struct run *report_add_run(struct report *report, struct operation *operation)
+{
+	struct run *runs = util_grow(report->runs, report->nr_runs, sizeof(*runs));
+
+	if (!runs)
+		return NULL;
+	report->runs = runs;
+	runs[report->nr_runs] = (struct run){ .operation = operation, .changed = hwloc_bitmap_alloc() };
+	return runs[report->nr_runs].changed ? &runs[report->nr_runs++] : NULL;
+}
+
+void report_forget(struct report *report)
+{
+	findings_free(&report->findings);
+	machine_free(&report->machine);
+	selection_free(&report->selection);
+	journals_free(&report->journals);
+}
+
+static bool is_journalled(const struct report *report, const struct operation *operation)
+{
+	return operation >= report->journals.list && operation < report->journals.list + report->journals.nr;
+}
+
+void report_free(struct report *report)
+{
+	for (size_t i = 0; i < report->nr_runs; i++) {
+		hwloc_bitmap_free(report->runs[i].changed);
+		if (is_journalled(report, report->runs[i].operation))
+			continue;
+		operation_free(report->runs[i].operation);
+		free(report->runs[i].operation);
+	}
+	free(report->runs);
+	report_forget(report);
+	hwloc_bitmap_free(report->target);
+	hwloc_bitmap_free(report->survivors);
 }

@@ -52,5 +52,21 @@ struct report {
 /* "done", "rolled-back". */
 const char *verdict_format(enum verdict verdict);
 
+void report_conclude(struct report *report, enum verdict verdict, int exit_status);
+
+/* Turns the findings into a verdict. Returns true where they forbid to go on. */
+bool report_is_refused(struct report *report);
+
+/* 128 and the number of the signal that came first, or @otherwise. */
+int report_signal_status(int otherwise);
+
+/* Adds a run of @operation, which the report then owns unless it is one of its journals'. NULL: no memory. */
+struct run *report_add_run(struct report *report, struct operation *operation);
+
+/* Forgets what was read of the machine, to read it again. */
+void report_forget(struct report *report);
+
+void report_free(struct report *report);
+
 /* "as-before", "as-asked", "in-between": how the machine was left. */
 const char *report_format_machine(const struct report *report);

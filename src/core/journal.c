@@ -432,6 +432,7 @@ int journal_load_all(const struct state *state, const char *boot_id, struct find
 
 	if (state)
 		r = state_list(state, &ids, &nr);
+	journals.nr_files = nr;
 	for (size_t i = 0; !r && i < nr; i++)
 		r = load(state, ids[i], boot_id, findings, &journals);
 	while (nr)

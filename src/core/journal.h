@@ -29,6 +29,7 @@ int journal_remove(struct journal *journal) _must_check_;
 struct journals {
 	struct operation *list;	/* of this boot, oldest first */
 	size_t nr;
+	size_t nr_files;	/* all that are there, also those that were left out */
 	bool has_unusable;	/* one of this boot may be there, but cannot be read: its claims are unknown */
 };
 

@@ -170,13 +170,24 @@ static int verify(struct step *step, struct step_env *env)
 	return r;
 }
 
-static int bring_back(struct step_env *env, struct item *item, struct online_mask *mask)
+/* Another operation may want it off as well, and something else may have brought it back. */
+static bool is_to_return(const struct step *step, const struct item *item, const struct step_env *env,
+			 const struct online_mask *mask)
 {
 	unsigned int cpu = (unsigned int)item->id;
 
-	if (env_is_claimed(env, cpu) || cpus_text_has(mask->text, cpu))
-		return 0;
-	return hotplug_set(env, item, true, mask);
+	return item_is_in_force(step, item) && hwloc_bitmap_isset(env->target, cpu) &&
+	       !env_is_claimed(env, cpu) && !cpus_text_has(mask->text, cpu);
+}
+
+static void report_return(const struct step_env *env, const struct item *item, size_t done, size_t total)
+{
+	watcher_progress(env->watcher, &(struct progress){
+					       .phase = PHASE_RETURNING,
+					       .object = item->object,
+					       .done = done,
+					       .total = total,
+				       });
 }
 
 /* Lowest number first, the items being sorted the other way. */
@@ -189,32 +200,27 @@ static int undo(struct step *step, struct step_env *env)
 	if (first_error)
 		return first_error;
 	for (size_t i = 0; i < step->nr_items; i++)
-		total += item_is_in_force(step, &step->items[i]);
-	for (size_t i = step->nr_items; i-- > 0;) {
+		total += is_to_return(step, &step->items[i], env, &mask);
+	for (size_t i = step->nr_items; i-- > 0 && !env->stuck;) {
 		struct item *item = &step->items[i];
-		int r;
+		int r = 0;
 
 		if (!item_is_in_force(step, item) ||
 		    !hwloc_bitmap_isset(env->target, (unsigned int)item->id))
 			continue;
 		if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
 			return first_error ? first_error : -EINTR;
-		r = bring_back(env, item, &mask);
+		if (is_to_return(step, item, env, &mask)) {
+			r = hotplug_set(env, item, true, &mask);
+			report_return(env, item, ++done, total);
+		}
 		item->error = -r;
 		if (!r)
 			item->state = STATE_UNDONE;
 		else if (!first_error)
 			first_error = r;
-		if (writer_is_stuck(env->writer)) {
+		if (writer_is_stuck(env->writer))
 			env->stuck = step;
-			break;
-		}
-		watcher_progress(env->watcher, &(struct progress){
-						       .phase = PHASE_RETURNING,
-						       .object = item->object,
-						       .done = ++done,
-						       .total = total,
-					       });
 	}
 	return first_error;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # big.sh - 4096 CPUs are nothing special: no mask is cut, no table is endless, nothing takes long
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
@@ -14,7 +15,7 @@ timed() {
 }
 
 timed run --list --json
-verdict "--list --json" 0 done
+verdict "--list --json" 0 'done'
 ok "--list --json: within ten seconds ($seconds)" test "$seconds" -le 10
 json_is "--list --json" '.cpus | length' 4096
 json_is "--list --json: CPU 4095" '.cpus[4095] | [.cpu, .socket, .node, .thread, .online, .can_offline] | map(tostring) | join(" ")' \
@@ -62,7 +63,7 @@ json_is "every second one" .target.count 2048
 # ---- for real --------------------------------------------------------------------------------
 
 timed krun --cpu 4080-4095 --json
-verdict "4080-4095" 0 done as-asked
+verdict "4080-4095" 0 'done' as-asked
 is "4080-4095" 0-4079 "$(online)"
 run --list --json
 json_is "4080-4095 are offline in the list" '[.cpus[] | select(.online | not).cpu] | "\(length) \(.[0]) \(.[-1])"' '16 4080 4095'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # cases.sh - field cases: dumps of real machines, and what is right for each of them
+# shellcheck disable=SC2016,SC2119,SC2317
 #
 # The dumps are other projects' test data and are not part of this one: CPUOFF_CASES names the folder that
 # has them. They are unpacked once, into the build tree.
@@ -144,7 +145,7 @@ note "4: the restore knows what it took"
 writable lscpu/x86_64-epyc_7451
 freeze
 krun --smt --method=sequential --json
-verdict "4: epyc --smt" 0 done as-asked
+verdict "4: epyc --smt" 0 'done' as-asked
 is "4: epyc --smt" 0-47 "$(online)"
 is "4: their topology is gone" "" "$(find "$t"/sys/devices/system/cpu/cpu[4-9][0-9]/topology -maxdepth 0 2>/dev/null | grep -E 'cpu(4[89]|[5-9])')"
 sed -i '/^processor.*: \(4[89]\|[5-9][0-9]\)$/,/^$/d' "$t/proc/cpuinfo"
@@ -159,7 +160,7 @@ writable fake/fake-gap-smt8
 by_hand 0 100
 new_rules
 krun --socket 1 --json
-verdict "4: gap, CPU 100 off before" 0 done as-asked
+verdict "4: gap, CPU 100 off before" 0 'done' as-asked
 krun --restore
 is "4: gap, CPU 100 stays off" "0 0-99,101-103,120-151" "$rc $(online)"
 
@@ -260,7 +261,7 @@ writable lscpu/x86_64-epyc_7451
 freeze
 new_rules 'cpu30 offline EBUSY 2'
 krun --socket 1 --json
-verdict "15: EBUSY twice" 0 done as-asked
+verdict "15: EBUSY twice" 0 'done' as-asked
 krun --restore
 as_before "15: EBUSY twice, --restore"
 new_rules 'cpu95 offline EBUSY'

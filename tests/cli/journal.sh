@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # journal.sh - what the journal holds, what is done with one that cannot be trusted, and the lock
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
@@ -162,14 +163,14 @@ json_is "a journal of another boot is not in force" '.operations | length' 0
 krun --restore --socket 1
 is "a journal of another boot is not used for places" "" "$(cat "$log")"
 krun --socket 1 --json
-verdict "a journal of another boot does not stop a new operation" 0 done as-asked
+verdict "a journal of another boot does not stop a new operation" 0 'done' as-asked
 krun --restore
 is "and that one is undone" "0 0-11,13-31" "$rc $(online)"
 
 tree_2s noboot
 rm "$t/proc/sys/kernel/random/boot_id"
 krun --socket 1 --json
-verdict "a machine without a boot id" 0 done as-asked
+verdict "a machine without a boot id" 0 'done' as-asked
 krun --restore
 is "a machine without a boot id, --restore" "0 0-31" "$rc $(online)"
 
@@ -200,7 +201,7 @@ with_kernel "$CPUOFF" --sysroot="$t" --cpu 8 --dry-run >"$out" 2>"$err" || rc=$?
 status "--dry-run needs no lock" 0
 rc=0
 with_kernel timeout --foreground 20 "$CPUOFF" --sysroot="$t" --cpu 8 --wait --json >"$out" 2>"$err" || rc=$?
-verdict "--wait" 0 done as-asked
+verdict "--wait" 0 'done' as-asked
 rc=0
 wait "$first" || rc=$?
 status "the first one is not disturbed" 0

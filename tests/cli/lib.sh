@@ -7,7 +7,7 @@
 # `done_testing`: one that dies before has no plan, and so fails.
 
 # The scripts use what is set here
-# shellcheck disable=SC2034
+# shellcheck disable=SC2034,SC2119,SC2120
 : "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${abs_top_builddir:=$abs_top_srcdir}"
 : "${CPUOFF:=$abs_top_builddir/cpuoff}"

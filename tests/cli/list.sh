@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # list.sh - --list: the machine as a table and as JSON, read only and without rights
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
@@ -8,7 +9,7 @@
 tree_2s json --offline 30 --no-online 9
 freeze
 run --list --json
-verdict "--list --json" 0 done
+verdict "--list --json" 0 'done'
 json_is "--list --json" .action list
 json_is "--list --json" '.cpus | length' 32
 json_is "--list --json" '[.cpus[].cpu] == [range(32)]' true
@@ -105,7 +106,7 @@ ok "a link that leaves the tree is not followed" test "$rc" -ne 0 -o "$(json .se
 tree_2s plain
 if can_drop; then
 	run_dropped --list --json
-	verdict "unprivileged --list" 0 done
+	verdict "unprivileged --list" 0 'done'
 	run_dropped --socket 1 --dry-run --json
 	verdict "unprivileged --dry-run" 0 ready as-before
 else

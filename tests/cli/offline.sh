@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # offline.sh - CPUs go: order, what is believed, what is tried again, and how a failure ends
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
@@ -11,7 +12,7 @@ down() {
 in_force() {
 	is "$1: journals" 1 "$(journals)"
 	krun --status --json
-	verdict "$1: --status" 0 done
+	verdict "$1: --status" 0 'done'
 	json_is "$1: operations in force" '.operations | length' 1
 	ok "$1: --status names $2" grep -q "$2" "$out"
 }
@@ -20,7 +21,7 @@ in_force() {
 
 tree_2s
 krun --socket 1 --json
-verdict "socket 1" 0 done as-asked
+verdict "socket 1" 0 'done' as-asked
 json_is "socket 1" .action offline
 json_is "socket 1" .dry_run false
 json_is "socket 1" .target.cpus 8-15,24-31
@@ -101,7 +102,7 @@ ok "rcu_normal: a note says so" grep -q rcu_normal "$out"
 tree_2s noexpedite
 rm "$t/sys/kernel/rcu_expedited"
 krun --socket 1 --json
-verdict "a kernel without rcu_expedited" 0 done as-asked
+verdict "a kernel without rcu_expedited" 0 'done' as-asked
 
 tree_2s rcufail
 freeze
@@ -117,7 +118,7 @@ document "rcu_expedited cannot be raised"
 tree_2s busy
 new_rules 'cpu30 offline EBUSY 2'
 krun --socket 1 --json
-verdict "EBUSY twice" 0 done as-asked
+verdict "EBUSY twice" 0 'done' as-asked
 is "EBUSY twice: three writes" "31=0,30=0!EBUSY,30=0!EBUSY,30=0,29=0" "$(writes | cut -d, -f1-5)"
 is "EBUSY twice: online" 0-7,16-23 "$(online)"
 
@@ -207,7 +208,7 @@ tree_2s returns
 new_rules 'cpu31 appear cpu-write 4'
 krun --socket 1 --json
 if [ "$rc" -eq 0 ]; then
-	verdict "CPU 31 comes back in the middle" 0 done as-asked
+	verdict "CPU 31 comes back in the middle" 0 'done' as-asked
 	is "CPU 31 comes back in the middle: it went again" 0-7,16-23 "$(online)"
 else
 	ok "CPU 31 comes back in the middle: reported" grep -q 31 "$out"
@@ -237,7 +238,7 @@ is "rollback fails: the journal has the rest" 1 "$(journals)"
 is "rollback fails: rcu_expedited is down" 0 "$(expedited)"
 new_rules
 krun --restore --json
-verdict "rollback fails: --restore" 0 done as-asked
+verdict "rollback fails: --restore" 0 'done' as-asked
 is "rollback fails: --restore writes CPU 30 alone" 30=1 "$(writes)"
 is "rollback fails: --restore" 0-31 "$(online)"
 is "rollback fails: no journal is left" 0 "$(journals)"

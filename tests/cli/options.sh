@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # options.sh - the command line: what is an error, what is help, and one JSON document whatever happens
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
@@ -40,7 +41,7 @@ usage '.' --json=yes --cpu 31
 
 # ---- lists -----------------------------------------------------------------------------------
 
-for list in '' ' ' , 3,,4 3, ,3 3- -3 3-1 '1;2' '1 2' ' 3' '3 ' 99999999999 4294967299 18446744073709551619 \
+for list in '' ' ' ',' 3,,4 '3,' ',3' 3- -3 3-1 '1;2' '1 2' ' 3' '3 ' 99999999999 4294967299 18446744073709551619 \
 	-1 +3 0x3 3.0 all N none a 3-a 3:2 1-3:0 1-3: 1-3:-1 1-3:2: 1-3:1:1 1-3:3/2 1--3 '3
 4' ٣; do
 	usage '.' "--cpu=$list"

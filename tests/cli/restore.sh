@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # restore.sh - CPUs come back: from which journal, which of them, and what cannot
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
@@ -20,7 +21,7 @@ json_is "--restore --dry-run" .target.cpus 8-15,24-31
 is "--restore --dry-run: no write" "" "$(cat "$log")"
 is "--restore --dry-run: the journal stays" 1 "$(journals)"
 krun --restore --json
-verdict "--restore" 0 done as-asked
+verdict "--restore" 0 'done' as-asked
 json_is "--restore" .action restore
 json_is "--restore" .operation "$operation"
 is "--restore writes what went" "$(expand 8-15,24-31)" "$(returned)"
@@ -72,7 +73,7 @@ tree_2s partly
 krun --socket 1
 new_rules
 krun --restore --cpu 9,25 --json
-verdict "--restore --cpu 9,25" 0 done as-asked
+verdict "--restore --cpu 9,25" 0 'done' as-asked
 is "--restore --cpu 9,25" 9,25 "$(returned)"
 is "--restore --cpu 9,25" 0-7,9,16-23,25 "$(online)"
 is "--restore --cpu 9,25: the journal has the rest" 1 "$(journals)"
@@ -110,7 +111,7 @@ overlap() {
 	krun --cpu 24-31 --json
 	first=$(json .operation)
 	krun --cpu 12-15,28-31 --json
-	verdict "a second operation" 0 done as-asked
+	verdict "a second operation" 0 'done' as-asked
 	second=$(json .operation)
 	json_is "a second operation" '.target.cpus + " " + .target.already_offline' "12-15 28-31"
 	ok "operations have names of their own" test "$first" != "$second"
@@ -128,13 +129,13 @@ err_says "several in force, none named" "$first"
 err_says "several in force, none named" "$second"
 is "several in force, none named: no write" "" "$(cat "$log")"
 krun --restore=all --json
-verdict "--restore=all" 0 done as-asked
+verdict "--restore=all" 0 'done' as-asked
 is "--restore=all" 0-31 "$(online)"
 is "--restore=all: no journal is left" 0 "$(journals)"
 
 overlap first_first
 krun --restore="$first" --json
-verdict "the first one ends first" 0 done as-asked
+verdict "the first one ends first" 0 'done' as-asked
 is "the first one ends first" 24,25,26,27 "$(returned)"
 is "the first one ends first: its journal is gone" 1 "$(journals)"
 krun --restore
@@ -143,10 +144,10 @@ is "then the second one: no journal is left" 0 "$(journals)"
 
 overlap second_first
 krun --restore="$second" --json
-verdict "the second one ends first" 0 done as-asked
+verdict "the second one ends first" 0 'done' as-asked
 is "the second one ends first" 12,13,14,15 "$(returned)"
 krun --restore --json
-verdict "then the first one" 0 done as-asked
+verdict "then the first one" 0 'done' as-asked
 is "then the first one" 0-31 "$(online)"
 is "then the first one: no journal is left" 0 "$(journals)"
 
@@ -178,7 +179,7 @@ krun --socket 1
 by_hand 1 9 31
 new_rules
 krun --restore --json
-verdict "9 and 31 are back already" 0 done as-asked
+verdict "9 and 31 are back already" 0 'done' as-asked
 is "9 and 31 are back already" 0-31 "$(online)"
 is "9 and 31 are back already: not written" "" "$(returned | tr , '\n' | grep -E '^(9|31)$')"
 is "9 and 31 are back already: no journal is left" 0 "$(journals)"
@@ -212,7 +213,7 @@ err_says "CPU 25 does not come again" 'EIO|start'
 is "CPU 25 does not come again: only it is tried" 25 "$(writes | tr , '\n' | sed 's/=.*//' | sort -u)"
 new_rules
 krun --restore --json
-verdict "CPU 25 comes" 0 done as-asked
+verdict "CPU 25 comes" 0 'done' as-asked
 is "CPU 25 comes: only it is tried" 25=1 "$(writes)"
 is "CPU 25 comes: no journal is left" "0-31 0" "$(online) $(journals)"
 
@@ -226,7 +227,7 @@ tree_2s busy
 krun --cpu 30-31
 new_rules 'cpu30 online EBUSY 2'
 krun --restore --json
-verdict "EBUSY on the way back is tried again" 0 done as-asked
+verdict "EBUSY on the way back is tried again" 0 'done' as-asked
 
 tree_2s removed
 krun --cpu 28-31
@@ -253,7 +254,7 @@ krun --restore --cpu 5,30 --dry-run --json
 verdict "without a journal, --restore --cpu 5,30 --dry-run" 0 ready
 json_is "without a journal, --restore --cpu 5,30 --dry-run" .target.cpus 5,30
 krun --restore --cpu 5,30 --json
-verdict "without a journal, --restore --cpu 5,30" 0 done as-asked
+verdict "without a journal, --restore --cpu 5,30" 0 'done' as-asked
 is "without a journal, --restore --cpu 5,30" 0-8,10-29,31 "$(online)" # 9 was not asked for
 new_rules
 krun --restore --cpu 3 --json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # selection.sh - what each selector means, alone and together, on machines of many shapes
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # signals.sh - a run that is told to stop, cut off, or killed
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
@@ -110,16 +111,15 @@ kill -s PIPE "$pid"
 wait_writes 3
 kill -s HUP "$pid"
 finish
-verdict "SIGHUP, SIGTSTP, SIGPIPE" 0 done as-asked
+verdict "SIGHUP, SIGTSTP, SIGPIPE" 0 'done' as-asked
 is "SIGHUP, SIGTSTP, SIGPIPE" 0-25 "$(online)"
 
 tree_2s pipe
 new_rules '* offline delay:0.05'
 rm -f "$work/status"
 {
-	rc=0
-	with_kernel "$CPUOFF" --sysroot="$t" --socket 1 -v || rc=$?
-	echo "$rc" >"$work/status"
+	with_kernel "$CPUOFF" --sysroot="$t" --socket 1 -v
+	echo $? >"$work/status"
 } 2>&1 | true
 wait_left=100
 while [ ! -s "$work/status" ] && [ "$wait_left" -gt 0 ]; do

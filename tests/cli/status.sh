@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # status.sh - --status: what is in force, what drifted, what is still to be undone
+# shellcheck disable=SC2016,SC2119,SC2317
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
 tree_2s
 freeze
 run --status --json
-verdict "nothing in force" 0 done
+verdict "nothing in force" 0 'done'
 json_is "nothing in force" .action status
 json_is "nothing in force" '.operations | type + " \(length)"' 'array 0'
 run --status

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* offline.c - the action that takes CPUs offline */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/actions.h"
+#include "core/plan.h"
+#include "core/preflight.h"
+#include "host/methods.h"
+#include "host/tasks.h"
+
+/* With --skip-unpluggable, CPUs that the kernel keeps leave the selection. */
+static void skip_unpluggable(struct report *report)
+{
+	unsigned int cpu;
+
+	cpus_foreach(cpu, report->selection.target)
+		if (!report->machine.cpus[cpu].has_online_file)
+			hwloc_bitmap_clr(report->target, cpu);
+}
+
+static bool is_partial(const struct report *report)
+{
+	return !hwloc_bitmap_isequal(report->target, report->selection.target);
+}
+
+/* CPUs that are off because of an earlier operation are claimed as well, unless that one has all of them. */
+static int find_claim(const struct report *report, hwloc_bitmap_t claim, bool *ret_is_held)
+{
+	*ret_is_held = false;
+	hwloc_bitmap_copy(claim, report->target);
+	for (size_t i = 0; i < report->journals.nr; i++) {
+		_cleanup_cpus_ hwloc_bitmap_t shared = hwloc_bitmap_alloc();
+
+		if (!shared)
+			return -ENOMEM;
+		hwloc_bitmap_and(shared, report->selection.already_offline, report->journals.list[i].claim);
+		hwloc_bitmap_or(claim, claim, shared);
+		if (cpus_is_empty(report->target) &&
+		    hwloc_bitmap_isequal(shared, report->selection.already_offline))
+			*ret_is_held = true;
+	}
+	return 0;
+}
+
+static int pick_ways(struct report *report, struct step_env *env)
+{
+	const struct request *request = &report->options->request;
+	const char *why_not = NULL;
+	struct finding *finding;
+	int r = methods_pick(request->method, env, &env->method, &why_not);
+
+	if (r == -EINVAL || (strcmp(request->migrate, "auto") && strcmp(request->migrate, "none"))) {
+		finding = findings_add(&report->findings, "no-such-way", SEVERITY_REFUSE, NULL,
+				       "See cpuoff --help.", "there is no %s \"%s\"",
+				       r ? "offline method" : "way of migration",
+				       r ? request->method : request->migrate);
+		if (finding)
+			finding->is_invalid = true;
+		return finding ? 0 : -ENOMEM;
+	}
+	if (r)
+		return findings_add(&report->findings, "method-unusable", SEVERITY_REFUSE, NULL,
+				    "Use --method=auto.", "the offline method %s %s", request->method,
+				    why_not) ?
+			       0 :
+			       -ENOMEM;
+	report->method = env->method->name;
+	report->evacuation = "none";
+	return 0;
+}
+
+static int find_target(struct session *session, struct report *report)
+{
+	int r = session_resolve(session, report);
+
+	if (r)
+		return r;
+	hwloc_bitmap_copy(report->target, report->selection.target);
+	if (report->options->request.skip_unpluggable)
+		skip_unpluggable(report);
+	hwloc_bitmap_andnot(report->survivors, report->machine.online, report->target);
+	return session_judge(session, report, preflight_offline, NULL, 0);
+}
+
+static void conclude_offline(struct report *report, const struct run *run, enum outcome outcome)
+{
+	switch (outcome) {
+	case OUTCOME_DONE:
+		report_conclude(report, VERDICT_DONE, EXIT_DONE);
+		if (is_partial(report))
+			report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
+		break;
+	case OUTCOME_PARTIAL:
+		report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
+		break;
+	case OUTCOME_ROLLED_BACK:
+		report_conclude(report, VERDICT_ROLLED_BACK,
+			 run->was_interrupted ? report_signal_status(EXIT_ROLLED_BACK) : EXIT_ROLLED_BACK);
+		break;
+	case OUTCOME_STALE:
+		report_conclude(report, VERDICT_REFUSED, EXIT_REFUSED);
+		break;
+	case OUTCOME_FAILED:
+		report_conclude(report, VERDICT_FAILED, EXIT_FAILED);
+		break;
+	case OUTCOME_STUCK:
+		report_conclude(report, VERDICT_STUCK, EXIT_FAILED);
+		break;
+	}
+}
+
+static int run_operation(struct session *session, struct report *report, struct step_env *env,
+			 struct operation *operation)
+{
+	enum outcome outcome = OUTCOME_ROLLED_BACK;
+	struct run *run = report_add_run(report, operation);
+	int r = run ? 0 : -ENOMEM;
+
+	if (r || report->options->request.dry_run) {
+		report_conclude(report, VERDICT_READY, EXIT_DONE);
+		if (is_partial(report))
+			report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
+		return r;
+	}
+	/* Its own work must not be pushed around. Where a cpuset forbids that, the kernel moves it. */
+	if (root_is_live(session->root) && tasks_move_self(report->survivors))
+		env->survivors = report->survivors;
+	run->env = env;
+	r = session_execute(session, run, run_offline, &outcome);
+	run->env = NULL;
+	if (r)
+		return r;
+	conclude_offline(report, run, outcome);
+	if (outcome == OUTCOME_STALE &&
+	    !findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL, "Run cpuoff again.",
+			  "the set of online CPUs changed after the selection was resolved"))
+		return -ENOMEM;
+	return 0;
+}
+
+/* Plans for the claim and runs it, or shows it in a dry run. */
+static int plan_and_run(struct session *session, struct report *report, hwloc_const_bitmap_t claim)
+{
+	struct operation *operation = calloc(1, sizeof(*operation));
+	struct step_env env;
+	int r;
+
+	if (!operation)
+		return -ENOMEM;
+	session_init_env(session, report, &env);
+	env.target = claim;
+	r = session_list_others(&report->journals, NULL, (const struct operation ***)&env.others, &env.nr_others);
+	if (!r)
+		r = pick_ways(report, &env);
+	if (!r)
+		r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
+				  report->journals.list, report->journals.nr);
+	env.operation = operation->id;
+	if (!r)
+		r = plan_offline(&env, operation);
+	if (!r && !report_is_refused(report)) {
+		r = run_operation(session, report, &env, operation);
+		if (report->nr_runs)
+			operation = NULL;
+	}
+	free((void *)env.others);
+	if (operation)
+		operation_free(operation);
+	free(operation);
+	return r;
+}
+
+int actions_offline(struct session *session, struct report *report)
+{
+	_cleanup_cpus_ hwloc_bitmap_t claim = hwloc_bitmap_alloc();
+	bool is_held;
+	int r;
+
+	if (!claim)
+		return -ENOMEM;
+	do {
+		r = session_gather(session, report);
+		if (!r)
+			r = find_target(session, report);
+		if (!r && report_is_refused(report))
+			return 0;
+		if (!r)
+			r = find_claim(report, claim, &is_held);
+		if (r)
+			return r;
+		if (is_held || cpus_is_empty(claim)) {
+			report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
+			return 0;
+		}
+		r = report->options->request.dry_run ? 0 : session_lock(session, report);
+	} while (r > 0);
+	return r ? 0 : plan_and_run(session, report, claim);
+}
+

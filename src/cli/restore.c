@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* restore.c - the action that undoes operations */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/actions.h"
+#include "core/plan.h"
+#include "core/preflight.h"
+
+/* An operation to undo, and the CPUs of it that shall come back. */
+struct returning {
+	struct operation *operation;
+	hwloc_bitmap_t scope;
+	bool is_adopted; /* no journal knows its CPUs: it was made for this restore */
+};
+
+struct returns {
+	struct returning *list;
+	size_t nr;
+};
+
+static void returns_free(struct returns *returns)
+{
+	for (size_t i = 0; i < returns->nr; i++) {
+		hwloc_bitmap_free(returns->list[i].scope);
+		if (returns->list[i].is_adopted) {
+			operation_free(returns->list[i].operation);
+			free(returns->list[i].operation);
+		}
+	}
+	free(returns->list);
+	*returns = (struct returns){ 0 };
+}
+
+static int add_returning(struct returns *returns, struct operation *operation, hwloc_const_bitmap_t scope,
+			 bool is_adopted)
+{
+	struct returning *list = util_grow(returns->list, returns->nr, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	returns->list = list;
+	list[returns->nr] = (struct returning){ operation, hwloc_bitmap_dup(scope), is_adopted };
+	return list[returns->nr++].scope ? 0 : -ENOMEM;
+}
+
+static struct finding *refuse_restore(struct report *report, const char *rule, const char *remedy,
+				      const char *what)
+{
+	_cleanup_free_ char *ids = strdup("");
+
+	for (size_t i = 0; ids && i < report->journals.nr; i++) {
+		char *longer = util_asprintf("%s%s%s", ids, i ? ", " : "", report->journals.list[i].id);
+
+		free(ids);
+		ids = longer;
+	}
+	return findings_add(&report->findings, rule, SEVERITY_REFUSE, NULL, remedy, "%s: %s", what,
+			    !ids || !ids[0] ? "none" : ids);
+}
+
+static int choose_named(struct report *report, const char *id, struct returns *returns)
+{
+	struct journals *journals = &report->journals;
+	struct finding *finding;
+	int r = 0;
+
+	if (!strcmp(id, "all")) {
+		for (size_t i = journals->nr; !r && i-- > 0;)
+			r = add_returning(returns, &journals->list[i], journals->list[i].claim, false);
+		return r;
+	}
+	for (size_t i = 0; i < journals->nr; i++)
+		if (!strcmp(journals->list[i].id, id))
+			return add_returning(returns, &journals->list[i], journals->list[i].claim, false);
+	finding = refuse_restore(report, "no-such-operation", "Name one of these, or \"all\".",
+				 "there is no such operation; those in force are");
+	if (!finding)
+		return -ENOMEM;
+	finding->is_invalid = true;
+	return 0;
+}
+
+static int choose_only_one(struct report *report, struct returns *returns)
+{
+	struct journals *journals = &report->journals;
+
+	if (journals->nr > 1)
+		return refuse_restore(report, "several-operations",
+				      "Name one, as in --restore=ID, or --restore=all.",
+				      "several operations are in force") ?
+			       0 :
+			       -ENOMEM;
+	return journals->nr ? add_returning(returns, &journals->list[0], journals->list[0].claim, false) : 0;
+}
+
+/* CPUs that no journal knows come back only where they are named one by one. */
+static int adopt(struct session *session, struct report *report, hwloc_const_bitmap_t cpus,
+		 struct returns *returns)
+{
+	struct operation *operation = calloc(1, sizeof(*operation));
+	struct step_env env;
+	int r;
+
+	if (!operation)
+		return -ENOMEM;
+	session_init_env(session, report, &env);
+	env.target = cpus;
+	r = plan_adopt(&env, operation);
+	if (!r)
+		r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
+				  report->journals.list, report->journals.nr);
+	if (!r)
+		r = add_returning(returns, operation, cpus, true);
+	if (r) {
+		operation_free(operation);
+		free(operation);
+	}
+	return r;
+}
+
+static int refuse_unknown_place(struct report *report, hwloc_const_bitmap_t offline)
+{
+	return findings_add(&report->findings, "membership-unknown", SEVERITY_REFUSE, offline,
+			    "Name the CPUs: --restore --cpu LIST.",
+			    "no journal knows CPUs of this selection: membership is unknown while CPUs are "
+			    "offline, since the kernel hides their place") ?
+		       0 :
+		       -ENOMEM;
+}
+
+/* True where the selection is made of CPU numbers alone. */
+static bool names_cpus_only(const struct request *request)
+{
+	for (size_t i = 0; i < request->nr_selectors; i++)
+		if (request->selectors[i].kind != SELECT_CPU && request->selectors[i].kind != SELECT_EXCEPT)
+			return false;
+	return true;
+}
+
+/* Offline CPUs that no journal claims. */
+static void find_unknown(const struct report *report, hwloc_bitmap_t ret_cpus)
+{
+	hwloc_bitmap_andnot(ret_cpus, report->machine.present, report->machine.online);
+	for (size_t i = 0; i < report->journals.nr; i++)
+		hwloc_bitmap_andnot(ret_cpus, ret_cpus, report->journals.list[i].claim);
+}
+
+static int choose_selected(struct session *session, struct report *report, struct returns *returns)
+{
+	const struct request *request = &report->options->request;
+	struct journals *journals = &report->journals;
+	_cleanup_cpus_ hwloc_bitmap_t scope = hwloc_bitmap_alloc(), unknown = hwloc_bitmap_alloc();
+	int r = scope && unknown ? 0 : -ENOMEM;
+
+	for (size_t i = journals->nr; !r && i-- > 0;) {
+		if (request->restore_id && strcmp(request->restore_id, "all") &&
+		    strcmp(request->restore_id, journals->list[i].id))
+			continue;
+		r = select_restore(request, &journals->list[i], &report->findings, scope);
+		if (!r && !cpus_is_empty(scope))
+			r = add_returning(returns, &journals->list[i], scope, false);
+	}
+	if (r)
+		return r;
+	find_unknown(report, unknown);
+	if (names_cpus_only(request)) {
+		r = session_resolve(session, report);
+		if (!r)
+			hwloc_bitmap_and(unknown, unknown, report->selection.already_offline);
+		if (!r && !cpus_is_empty(unknown))
+			r = adopt(session, report, unknown, returns);
+		return r;
+	}
+	return returns->nr ? 0 : refuse_unknown_place(report, unknown);
+}
+
+static int choose(struct session *session, struct report *report, struct returns *returns)
+{
+	const struct request *request = &report->options->request;
+
+	if (request->restore_id) {
+		int r = choose_named(report, request->restore_id, returns);
+
+		if (r || !request->nr_selectors || report_is_refused(report))
+			return r;
+		returns_free(returns);
+	}
+	return request->nr_selectors ? choose_selected(session, report, returns) :
+	       request->restore_id   ? 0 :
+				       choose_only_one(report, returns);
+}
+
+/* A journal that cannot be used must not keep the others from being undone. */
+static void accept_unusable(struct report *report, const struct returns *returns)
+{
+	for (size_t i = 0; i < report->findings.nr; i++)
+		if (returns->nr && !strcmp(report->findings.list[i].rule, "journal-unusable"))
+			report->findings.list[i].severity = SEVERITY_WARN;
+}
+
+/* The CPUs that come online: all in scope, but for those that some operation still claims afterwards. */
+static int find_returning(struct report *report, const struct returns *returns)
+{
+	_cleanup_cpus_ hwloc_bitmap_t kept = hwloc_bitmap_alloc(), left = hwloc_bitmap_alloc();
+
+	if (!kept || !left)
+		return -ENOMEM;
+	hwloc_bitmap_zero(report->target);
+	for (size_t i = 0; i < returns->nr; i++)
+		hwloc_bitmap_or(report->target, report->target, returns->list[i].scope);
+	for (size_t i = 0; i < report->journals.nr; i++) {
+		hwloc_bitmap_copy(left, report->journals.list[i].claim);
+		for (size_t j = 0; j < returns->nr; j++)
+			if (returns->list[j].operation == &report->journals.list[i])
+				hwloc_bitmap_andnot(left, left, returns->list[j].scope);
+		hwloc_bitmap_or(kept, kept, left);
+	}
+	hwloc_bitmap_andnot(report->target, report->target, kept);
+	hwloc_bitmap_andnot(report->target, report->target, report->machine.online);
+	hwloc_bitmap_copy(report->survivors, report->machine.online);
+	return 0;
+}
+
+/* s390: a CPU on standby cannot come online before somebody configures it. Returns true for any. */
+static bool leave_standby(struct report *report, const struct returns *returns)
+{
+	bool has_standby = false;
+
+	for (size_t i = 0; i < returns->nr; i++) {
+		unsigned int cpu;
+
+		cpus_foreach(cpu, returns->list[i].scope) {
+			if (!machine_has_cpu(&report->machine, cpu) ||
+			    !report->machine.cpus[cpu].is_standby)
+				continue;
+			has_standby = true;
+			hwloc_bitmap_clr(returns->list[i].scope, cpu);
+			hwloc_bitmap_clr(report->target, cpu);
+		}
+	}
+	return has_standby;
+}
+
+static int judge_return(const struct session *session, struct report *report, const struct returns *returns)
+{
+	const struct operation *first = returns->nr ? returns->list[0].operation : NULL;
+
+	return session_judge(session, report, preflight_return, first ? first->places : NULL,
+		     first ? first->nr_places : 0);
+}
+
+static int return_one(struct session *session, struct report *report, struct returning *returning,
+		      enum outcome *ret_outcome)
+{
+	struct step_env env;
+	struct run *run = report_add_run(report, returning->operation);
+	int r;
+
+	if (!run)
+		return -ENOMEM;
+	session_init_env(session, report, &env);
+	env.target = returning->scope;
+	env.is_return = true;
+	env.operation = returning->operation->id;
+	r = session_list_others(&report->journals, returning->operation, (const struct operation ***)&env.others,
+			&env.nr_others);
+	if (!r && hwloc_bitmap_intersects(returning->scope, report->target))
+		r = plan_return(&env, returning->operation);
+	run->env = &env;
+	*ret_outcome = OUTCOME_DONE;
+	if (!r && !report->options->request.dry_run)
+		r = session_execute(session, run, run_return, ret_outcome);
+	run->env = NULL;
+	if (!r && !report->options->request.dry_run)
+		r = operation_update_claim(returning->operation);
+	free((void *)env.others);
+	return r;
+}
+
+static int return_all(struct session *session, struct report *report, struct returns *returns)
+{
+	bool has_standby = leave_standby(report, returns), has_failed = has_standby;
+	enum outcome outcome = OUTCOME_DONE;
+	int r = 0;
+
+	for (size_t i = 0; !r && outcome != OUTCOME_STUCK && i < returns->nr; i++) {
+		if (watcher_interrupts(session->watcher)) {
+			has_failed = true;
+			break;
+		}
+		r = return_one(session, report, &returns->list[i], &outcome);
+		has_failed |= outcome != OUTCOME_DONE;
+		if (returns->list[i].is_adopted) {
+			/* the report shows it, so it must outlive the list */
+			returns->list[i].is_adopted = false;
+		}
+	}
+	if (outcome == OUTCOME_STUCK)
+		report_conclude(report, VERDICT_STUCK, EXIT_FAILED);
+	else if (has_failed)
+		report_conclude(report, VERDICT_FAILED, EXIT_FAILED);
+	else if (report->options->request.dry_run)
+		report_conclude(report, VERDICT_READY, EXIT_DONE);
+	else
+		report_conclude(report, VERDICT_DONE, EXIT_DONE);
+	return r;
+}
+
+static int note_unknown(struct report *report)
+{
+	_cleanup_cpus_ hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
+	_cleanup_free_ char *list = NULL;
+
+	if (!unknown)
+		return -ENOMEM;
+	find_unknown(report, unknown);
+	if (cpus_is_empty(unknown))
+		return 0;
+	list = cpus_format(unknown);
+	return list && findings_add(&report->findings, "offline-unknown", SEVERITY_NOTE, unknown,
+				    "Bring them back by number: --restore --cpu LIST.",
+				    "CPUs %s are offline and no journal knows them", list) ?
+		       0 :
+		       -ENOMEM;
+}
+
+static int restore_chosen(struct session *session, struct report *report, struct returns *returns)
+{
+	int r = find_returning(report, returns);
+
+	accept_unusable(report, returns);
+	if (!r)
+		r = judge_return(session, report, returns);
+	if (r || report_is_refused(report))
+		return r;
+	if (!returns->nr) {
+		report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
+		return note_unknown(report);
+	}
+	r = report->options->request.dry_run ? 0 : session_lock(session, report);
+	if (r)
+		return r > 0 ? 1 : 0;
+	return return_all(session, report, returns);
+}
+
+int actions_restore(struct session *session, struct report *report)
+{
+	struct returns returns = { 0 };
+	int r;
+
+	do {
+		returns_free(&returns);
+		r = session_gather(session, report);
+		if (!r)
+			r = choose(session, report, &returns);
+		if (!r && !report_is_refused(report))
+			r = restore_chosen(session, report, &returns);
+	} while (r > 0);
+	returns_free(&returns);
+	return r;
+}
+

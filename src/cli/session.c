@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* session.c - what every action does: read the machine and the journals, judge, lock, run */
+#include "cli/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "host/writer.h"
+
+#define WAIT_STEP 0.2
+#define REPORT_SECONDS 5.0
+
+/* ---- reading everything ------------------------------------------------------------------------ */
+
+static int read_boot_id(const struct root *root, char **ret_boot_id)
+{
+	int r = root_read(root, ret_boot_id, "proc/sys/kernel/random/boot_id");
+
+	if (r == -ENOENT) {
+		*ret_boot_id = strdup("");
+		r = *ret_boot_id ? 0 : -ENOMEM;
+	}
+	return r;
+}
+
+/* Nothing is made here: reading must not leave a directory behind. */
+static int open_state(struct session *session, struct report *report)
+{
+	int r;
+
+	if (session->state)
+		return 0;
+	r = state_open(session->root, report->options->state_dir, false, &session->state);
+	if (!r || r == -ENOENT)
+		return 0;
+	return findings_add(&report->findings, "state-directory", SEVERITY_REFUSE, NULL,
+			    "It must be a directory, not a link, that only root can write.",
+			    "the state directory %s cannot be used: %s", report->options->state_dir,
+			    strerror(-r)) ?
+		       0 :
+		       -ENOMEM;
+}
+
+int session_gather(struct session *session, struct report *report)
+{
+	int r;
+
+	report_forget(report);
+	if (!session->root) {
+		r = root_open(report->options->sysroot, &session->root);
+		if (r)
+			return findings_add(&report->findings, "sysroot", SEVERITY_REFUSE, NULL,
+					    "Name a directory that holds a machine's /sys and /proc.",
+					    "%s is not the root of a machine, which needs "
+					    "sys/devices/system/cpu: %s",
+					    report->options->sysroot, strerror(-r)) ?
+				       -EINVAL :
+				       -ENOMEM;
+		r = read_boot_id(session->root, &session->boot_id);
+		if (r)
+			return r;
+	}
+	r = topology_read_machine(session->root, &report->machine);
+	if (r)
+		return findings_add(&report->findings, "machine-unreadable", SEVERITY_REFUSE, NULL, NULL,
+				    "the CPUs below %s/sys/devices/system/cpu cannot be read: %s",
+				    report->options->sysroot, strerror(-r)) ?
+			       -EINVAL :
+			       -ENOMEM;
+	r = open_state(session, report);
+	if (r)
+		return r;
+	return journal_load_all(session->state, session->boot_id, &report->findings, &report->journals);
+}
+
+/* ---- judging ------------------------------------------------------------------------------------- */
+
+int session_resolve(struct session *session, struct report *report)
+{
+	const struct operation **operations = NULL;
+	struct topology *topology = NULL;
+	size_t nr;
+	int r = session_list_others(&report->journals, NULL, &operations, &nr);
+
+	if (!r && topology_load(session->root, &topology))
+		topology = NULL; /* the selection says so, and goes on with the kernel's files */
+	if (!r)
+		r = select_resolve(&report->options->request, session->root, &report->machine, topology,
+				   operations, nr, &report->findings, &report->selection);
+	topology_free(topology);
+	free(operations);
+	return r;
+}
+
+/* A file that has to be written later, and may not be. */
+static void check_access(const struct session *session, const struct report *report, char *path, size_t size,
+			 struct facts *facts)
+{
+	unsigned int cpu;
+
+	if (report->options->request.dry_run)
+		return;
+	cpus_foreach(cpu, report->target) {
+		int fd;
+
+		snprintf(path, size, "sys/devices/system/cpu/cpu%u/online", cpu);
+		fd = root_openat(session->root, O_WRONLY, path);
+		if (fd >= 0) {
+			close(fd);
+		} else if (fd == -EACCES || fd == -EROFS || fd == -EPERM) {
+			memmove(path + 1, path, strlen(path) + 1);
+			path[0] = '/';
+			facts->denied_path = path;
+			facts->denied_errno = -fd;
+			return;
+		}
+	}
+}
+
+int session_judge(const struct session *session, struct report *report,
+		 int (*preflight)(const struct facts *, struct findings *), const struct place *places,
+		 size_t nr_places)
+{
+	char path[80];
+	struct facts facts = {
+		.request = &report->options->request,
+		.machine = &report->machine,
+		.target = report->target,
+		.survivors = report->survivors,
+		.places = places,
+		.nr_places = nr_places,
+	};
+
+	check_access(session, report, path, sizeof(path) - 1, &facts);
+	return preflight(&facts, &report->findings);
+}
+
+/* ---- the lock ------------------------------------------------------------------------------------ */
+
+static int refuse_locked(struct report *report, pid_t holder)
+{
+	struct finding *finding =
+		findings_add(&report->findings, "locked", SEVERITY_REFUSE, NULL,
+			     "Wait for it with --wait, or run cpuoff again later.",
+			     "another cpuoff is at work (process %d)", (int)holder);
+
+	report_conclude(report, VERDICT_REFUSED, EXIT_LOCKED);
+	return finding ? -EAGAIN : -ENOMEM;
+}
+
+/* Only the dead may be waited for without --wait, and only to repair what they left. */
+static bool may_wait(const struct report *report, int lock_error)
+{
+	const struct request *request = &report->options->request;
+
+	return request->wait || (lock_error == -EBUSY && request->action == ACTION_RESTORE);
+}
+
+static int wait_for_lock(struct session *session, struct report *report)
+{
+	double start = util_now(), reported = start - REPORT_SECONDS;
+	pid_t holder;
+	int r;
+
+	while ((r = state_lock(session->state, &holder)) == -EAGAIN || r == -EBUSY) {
+		if (!may_wait(report, r))
+			return refuse_locked(report, holder);
+		if (watcher_interrupts(session->watcher)) {
+			report_conclude(report, VERDICT_REFUSED, report_signal_status(EXIT_REFUSED));
+			return -EINTR;
+		}
+		if (util_now() - reported >= REPORT_SECONDS) {
+			reported = util_now();
+			watcher_progress(session->watcher, &(struct progress){
+								   .phase = PHASE_WAITING,
+								   .object = "the lock",
+								   .waited = reported - start,
+								   .pid = holder,
+							   });
+		}
+		util_sleep(WAIT_STEP);
+	}
+	return r;
+}
+
+static int refuse_state(struct report *report, int r)
+{
+	struct finding *finding = findings_add(
+		&report->findings, "permission", SEVERITY_REFUSE, NULL,
+		"Run cpuoff as root, with a state directory that can be written.",
+		"the state directory %s cannot be used: %s", report->options->state_dir, strerror(-r));
+
+	if (!finding)
+		return -ENOMEM;
+	finding->is_permission = r == -EACCES || r == -EROFS;
+	report_is_refused(report);
+	return -EACCES;
+}
+
+static bool journals_changed(const struct session *session, const struct report *report)
+{
+	size_t nr = 0, known = 0;
+	char **ids = NULL;
+
+	if (state_list(session->state, &ids, &nr))
+		return true;
+	for (size_t i = 0; i < nr; i++)
+		for (size_t j = 0; j < report->journals.nr; j++)
+			known += !strcmp(ids[i], report->journals.list[j].id);
+	for (size_t i = 0; i < nr; i++)
+		free(ids[i]);
+	free(ids);
+	return nr != report->journals.nr_files || known != report->journals.nr;
+}
+
+int session_lock(struct session *session, struct report *report)
+{
+	double start = util_now();
+	int r;
+
+	if (session->is_locked)
+		return 0;
+	state_close(session->state);
+	session->state = NULL;
+	r = state_open(session->root, report->options->state_dir, true, &session->state);
+	if (!r)
+		r = wait_for_lock(session, report);
+	if (r == -EAGAIN || r == -EINTR)
+		return r;
+	if (r)
+		return refuse_state(report, r);
+	session->is_locked = true;
+	return util_now() - start >= WAIT_STEP || journals_changed(session, report);
+}
+
+/* ---- planning and running ------------------------------------------------------------------------ */
+
+void session_init_env(struct session *session, struct report *report, struct step_env *ret_env)
+{
+	*ret_env = (struct step_env){
+		.root = session->root,
+		.machine = &report->machine,
+		.request = &report->options->request,
+		.watcher = session->watcher,
+		.target = report->target,
+		.survivors = report->survivors,
+		.findings = &report->findings,
+	};
+}
+
+int session_list_others(const struct journals *journals, const struct operation *own,
+		       const struct operation ***ret_others, size_t *ret_nr)
+{
+	const struct operation **others = calloc(journals->nr + 1, sizeof(*others));
+
+	if (!others)
+		return -ENOMEM;
+	*ret_nr = 0;
+	for (size_t i = 0; i < journals->nr; i++)
+		if (&journals->list[i] != own)
+			others[(*ret_nr)++] = &journals->list[i];
+	*ret_others = others;
+	return 0;
+}
+
+int session_execute(struct session *session, struct run *run, enum outcome (*direction)(struct run *),
+		   enum outcome *ret_outcome)
+{
+	int r = journal_new(session->state, run->operation, &run->journal);
+
+	if (!r)
+		r = writer_start(session->root, &run->env->writer);
+	if (!r) {
+		state_note_writer(session->state, writer_pid(run->env->writer));
+		*ret_outcome = direction(run);
+		writer_stop(run->env->writer);
+	}
+	journal_free(run->journal);
+	run->journal = NULL;
+	return r;
+}
+
+void session_close(struct session *session)
+{
+	state_close(session->state);
+	root_close(session->root);
+	free(session->boot_id);
+}

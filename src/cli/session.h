@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* session.h - what every action does: read the machine and the journals, judge, lock, run */
+#pragma once
+
+#include "base/watcher.h"
+#include "cli/report.h"
+#include "core/preflight.h"
+#include "host/root.h"
+#include "host/state.h"
+
+struct session {
+	const struct watcher *watcher;
+	struct root *root;
+	struct state *state;	/* NULL where there is no state directory yet */
+	bool is_locked;
+	char *boot_id;
+};
+
+/*
+ * Reads the machine and the journals into @report, anew if called again. Changes nothing. Returns 0; -EINVAL
+ * where that is impossible, with the finding that says why; or -errno.
+ */
+int session_gather(struct session *session, struct report *report) _must_check_;
+
+/* Resolves the request's selectors into report->selection. */
+int session_resolve(struct session *session, struct report *report) _must_check_;
+
+/* Runs the rules of @preflight over report->target; @places are those of CPUs to bring back. */
+int session_judge(const struct session *session, struct report *report,
+		  int (*preflight)(const struct facts *, struct findings *), const struct place *places,
+		  size_t nr_places) _must_check_;
+
+/*
+ * Takes the lock. Returns 0; 1 where everything must be read again, since others were at work after it was
+ * read; or a negative value with the verdict set.
+ */
+int session_lock(struct session *session, struct report *report) _must_check_;
+
+/* An environment for steps on report->target. */
+void session_init_env(struct session *session, struct report *report, struct step_env *ret_env);
+
+/* All operations in force but @own. The caller frees the list. */
+int session_list_others(const struct journals *journals, const struct operation *own,
+			const struct operation ***ret_others, size_t *ret_nr) _must_check_;
+
+/* Makes everything that the run and its way back need, then runs it in @direction. */
+int session_execute(struct session *session, struct run *run, enum outcome (*direction)(struct run *),
+		    enum outcome *ret_outcome) _must_check_;
+
+void session_close(struct session *session);
