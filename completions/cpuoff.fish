@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# cpuoff.fish - fish completion of cpuoff
+
+# The directory that stands for / on this command line
+function __cpuoff_root
+    string match -rg -- '--sysroot[= ]([^ ]+)' (commandline -c) | string trim -r -c / | tail -n 1
+end
+
+# The sockets that the machine shows
+function __cpuoff_sockets
+    set -l root (__cpuoff_root)
+    cat $root/sys/devices/system/cpu/cpu*/topology/physical_package_id 2>/dev/null |
+        string match -r '^\d+$' | sort -nu
+end
+
+function __cpuoff_nodes
+    set -l root (__cpuoff_root)
+    path basename $root/sys/devices/system/node/node* 2>/dev/null |
+        string match -rg '^node(\d+)$' | sort -n
+end
+
+function __cpuoff_cpus
+    set -l root (__cpuoff_root)
+    for part in (cat $root/sys/devices/system/cpu/present 2>/dev/null | string split ,)
+        set -l ends (string split - $part)
+        seq $ends[1] $ends[-1]
+    end
+end
+
+# The operations in force, by their journals
+function __cpuoff_operations
+    set -l root (__cpuoff_root)
+    set -l dir (string match -rg -- '--state-dir[= ]([^ ]+)' (commandline -c) | tail -n 1)
+    test -n "$dir"; or set dir /run/cpuoff
+    path basename $root$dir/*.json 2>/dev/null | path change-extension ''
+    echo all
+end
+
+# The last number of a list, with what stands before it
+function __cpuoff_list
+    set -l word (commandline -ct | string replace -r '^--?[^=]*=' '')
+    set -l head (string match -r '^.*,' -- $word)
+    test -n "$head"; or set head ''
+    printf '%s\n' $head($argv)
+end
+
+complete -c cpuoff -f
+complete -c cpuoff -s s -l socket -x -a '(__cpuoff_list __cpuoff_sockets)' -d 'These physical packages'
+complete -c cpuoff -s n -l node -x -a '(__cpuoff_list __cpuoff_nodes)' -d 'These NUMA nodes'
+complete -c cpuoff -s d -l die -x -d 'These dies'
+complete -c cpuoff -s C -l core -x -d 'These cores'
+complete -c cpuoff -l core-of -x -a '(__cpuoff_list __cpuoff_cpus)' -d 'The whole cores of these CPUs'
+complete -c cpuoff -l l3-of -x -a '(__cpuoff_list __cpuoff_cpus)' \
+    -d 'All that share a last-level cache with these CPUs'
+complete -c cpuoff -s c -l cpu -x -a '(__cpuoff_list __cpuoff_cpus)' -d 'These CPUs'
+complete -c cpuoff -s t -l smt -d 'Every hardware thread but the first online one of each core'
+complete -c cpuoff -s x -l except -x -a '(__cpuoff_list __cpuoff_cpus)' -d 'Never these CPUs'
+complete -c cpuoff -l restore -d 'Undo an operation, or bring the selected CPUs back'
+complete -c cpuoff -n 'string match -q -- "--restore=*" (commandline -ct)' \
+    -a '--restore=(__cpuoff_operations)' -d Operation
+complete -c cpuoff -l status -d 'Show the operations in force'
+complete -c cpuoff -l list -d 'Show the machine, and what a selection means'
+complete -c cpuoff -l dry-run -d 'Show the whole plan and change nothing'
+complete -c cpuoff -l migrate -x -a 'auto none' -d 'How work is moved away before'
+complete -c cpuoff -l method -x -a 'auto sequential' -d 'How the kernel is made to take the CPUs'
+complete -c cpuoff -l on-error -x -a 'rollback stop continue' -d 'What to do when a CPU cannot go'
+complete -c cpuoff -l timeout -x -d 'Give up waiting for one CPU after so long'
+complete -c cpuoff -l no-expedite -d 'Do not expedite RCU grace periods'
+complete -c cpuoff -l skip-unpluggable -d 'Leave CPUs that cannot go'
+complete -c cpuoff -l allow-cpu0 -d 'CPU 0 may go'
+complete -c cpuoff -l strict -d 'Warnings refuse'
+complete -c cpuoff -l force -d 'Accept the refusals that may be accepted'
+complete -c cpuoff -l wait -d 'Wait for another cpuoff that runs'
+complete -c cpuoff -s q -l quiet -d 'Say only what failed'
+complete -c cpuoff -s v -l verbose -d 'Say all, item by item'
+complete -c cpuoff -l json -d 'One JSON document on stdout'
+complete -c cpuoff -l no-progress -d 'No progress'
+complete -c cpuoff -l sysroot -x -a '(__fish_complete_directories)' \
+    -d 'A copy of a machine instead of this one'
+complete -c cpuoff -l state-dir -x -a '(__fish_complete_directories)' \
+    -d 'Where journals and the lock are'
+complete -c cpuoff -s V -l version -d 'Print the version'
+complete -c cpuoff -s '?' -l help -d 'Print the help'
+complete -c cpuoff -l usage -d 'Print a short usage'
