@@ -2,6 +2,7 @@
 # big.sh - 4096 CPUs are nothing special: no mask is cut, no table is endless, nothing takes long
 # shellcheck disable=SC2016,SC2119,SC2317
 
+on_disk=yes
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
 # Eight sockets of 256 cores, threads n and n+2048

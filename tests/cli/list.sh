@@ -67,8 +67,8 @@ HWLOC_SYNTHETIC='pack:3 core:5 pu:7' HWLOC_XMLFILE=/nonexistent HWLOC_COMPONENTS
 	"$CPUOFF" --sysroot="$t" --list --json --l3-of 9 >"$out" 2>"$err" || rc=$?
 json_is "hwloc's variables of the caller change nothing" .selection.cpus 8-15,24-31
 
+tree_2s
 ln -s 2s "$work/link"
-tree_2s 2s
 t=$work/link
 run --list --json --socket 1
 json_is "--sysroot through a link" .selection.cpus 8-15,24-31
@@ -118,7 +118,6 @@ fi
 tree_2s golden --offline 30-31 --no-online 9
 run --list
 ok "the table, to the letter" cmp "$out" "$here/expected/list"
-[ "$failed" -eq 0 ] || diff "$out" "$here/expected/list" | sed 's/^/# /'
 run --list --socket 1
 ok "the table with a selection, to the letter" cmp "$out" "$here/expected/list-socket"
 

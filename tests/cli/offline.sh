@@ -17,6 +17,22 @@ in_force() {
 	ok "$1: --status names $2" grep -q "$2" "$out"
 }
 
+# ---- what takes long runs beside the rest ------------------------------------------------------
+
+tree_2s always_busy
+new_rules 'cpu30 offline EBUSY'
+freeze
+busy_content=$frozen_content
+aside always_busy --socket 1 --json
+
+tree_2s slow
+new_rules 'cpu30 offline delay:5.6 1'
+aside slow --cpu 29-31
+
+tree_2s timeout_text
+new_rules 'cpu30 offline delay:2.5 1'
+aside timeout_text --cpu 28-31 --timeout=1
+
 # ---- all goes well ---------------------------------------------------------------------------
 
 tree_2s
@@ -121,23 +137,6 @@ krun --socket 1 --json
 verdict "EBUSY twice" 0 'done' as-asked
 is "EBUSY twice: three writes" "31=0,30=0!EBUSY,30=0!EBUSY,30=0,29=0" "$(writes | cut -d, -f1-5)"
 is "EBUSY twice: online" 0-7,16-23 "$(online)"
-
-tree_2s always_busy
-freeze
-new_rules 'cpu30 offline EBUSY'
-start=$(date +%s)
-krun --socket 1 --json
-seconds=$(($(date +%s) - start))
-verdict "always EBUSY" 1 rolled-back as-before
-ok "always EBUSY: not longer than ten seconds ($seconds)" test "$seconds" -le 13
-ok "always EBUSY: tried more than twice" test "$(writes | tr , '\n' | grep -c '^30=0')" -gt 2
-ok "always EBUSY: not without a pause" test "$(writes | tr , '\n' | grep -c '^30=0')" -lt 250
-json_is "always EBUSY" '.result.failed | map("\(.cpu) \(.errno)") | join(",")' '30 EBUSY'
-json_is "always EBUSY" .result.offlined ''
-as_before "always EBUSY"
-is "always EBUSY: no journal is left" 0 "$(journals)"
-err_says "always EBUSY" 'cpu ?30'
-err_says "always EBUSY" 'EBUSY|busy'
 
 # ---- what is not tried again: once, and everything is put back -------------------------------
 
@@ -302,12 +301,6 @@ any_says "--skip-unpluggable in text" PARTIAL
 
 # ---- a write that the kernel does not answer -------------------------------------------------
 
-tree_2s slow
-new_rules 'cpu30 offline delay:5.6 1'
-krun --cpu 29-31
-status "a slow write" 0
-err_says "a slow write, reported after five seconds" '(cpu ?30.*[0-9]|[0-9].*cpu ?30)'
-
 tree_2s timeout
 new_rules 'cpu30 offline delay:4 1'
 start=$(date +%s)
@@ -317,19 +310,37 @@ verdict "--timeout" 5 stuck in-between
 ok "--timeout: it ends then ($seconds s)" test "$seconds" -le 3
 is "--timeout: no further write is begun" "31=0" "$(writes)"
 is "--timeout: the journal is kept" 1 "$(journals)"
+krun --cpu 4
+status "another operation while the write is in the kernel" 75
+err_says "another operation while the write is in the kernel" 'wait|write|kernel'
 krun --restore
-status "--restore while the write is in the kernel" 75
-krun --restore --wait
-status "--restore --wait" 0
-is "--restore --wait" 0-31 "$(online)"
-is "--restore --wait: rcu_expedited" 0 "$(expedited)"
-tree_2s timeout_text
-new_rules 'cpu30 offline delay:2 1'
-krun --cpu 28-31 --timeout=0.5
+status "--restore waits for the write" 0
+is "--restore waits for the write" 0-31 "$(online)"
+is "--restore waits for the write: rcu_expedited" 0 "$(expedited)"
+is "--restore waits for the write: no journal is left" 0 "$(journals)"
+
+aside_finish timeout_text
 status "--timeout in text" 5
 err_says "--timeout in text" 'cpu ?30'
 krun --restore --wait
 is "--timeout in text, --restore" "0 0-31" "$rc $(online)"
+
+aside_finish slow
+status "a slow write" 0
+err_says "a slow write, reported after five seconds" '(cpu ?30.*[0-9]|[0-9].*cpu ?30)'
+
+aside_finish always_busy
+frozen_content=$busy_content
+verdict "always EBUSY" 1 rolled-back as-before
+ok "always EBUSY: not longer than ten seconds ($seconds)" test "$seconds" -le 13
+ok "always EBUSY: tried more than twice" test "$(writes | tr , '\n' | grep -c '^30=0')" -gt 2
+ok "always EBUSY: not without a pause" test "$(writes | tr , '\n' | grep -c '^30=0')" -lt 250
+json_is "always EBUSY" '.result.failed | map("\(.cpu) \(.errno)") | join(",")' '30 EBUSY'
+json_is "always EBUSY" .result.offlined ''
+as_before "always EBUSY"
+is "always EBUSY: no journal is left" 0 "$(journals)"
+err_says "always EBUSY" 'cpu ?30'
+err_says "always EBUSY" 'EBUSY|busy'
 
 # ---- the journal cannot be written -----------------------------------------------------------
 

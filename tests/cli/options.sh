@@ -9,6 +9,7 @@ usage() {
 	usage_pattern=$1
 	shift
 	usage_name="cpuoff $*"
+	rm -rf "$t/run"
 	freeze
 	krun "$@"
 	status "$usage_name" 2
@@ -27,7 +28,7 @@ tree_2s
 usage 'select' # nothing at all is not everything
 usage 'no-such-option' --no-such-option
 usage '.' -Z
-usage 'socket' --sock=1 # no abbreviations: a later option must not change what a script means
+usage 'sock' --sock=1 # no abbreviations: a later option must not change what a script means
 usage '1' -socket 1
 usage 'word' --cpu 31 word
 usage '7' --restore 7
@@ -64,7 +65,7 @@ err_says "the message names the option and the value" 'cpu'
 
 # ---- values ----------------------------------------------------------------------------------
 
-usage 'migrate' --cpu 31 --migrate=sideways
+usage 'sideways' --cpu 31 --migrate=sideways
 usage 'method' --cpu 31 --method=quickly
 usage 'on-error' --cpu 31 --on-error=panic
 usage 'pinned' --cpu 31 --pinned=maybe
@@ -94,7 +95,7 @@ for option in --help '-?'; do
 	ok "$option: stderr is empty" not test -s "$err"
 done
 for word in --socket --node --die --core --core-of --l3-of --cpu --smt --except --restore --status --list \
-	--dry-run --migrate --pinned --method --batch --on-error --timeout --no-expedite --skip-unpluggable \
+	--dry-run --migrate --method --on-error --timeout --no-expedite --skip-unpluggable \
 	--allow-cpu0 --strict --force --wait --quiet --verbose --json --no-progress --sysroot --state-dir \
 	--version --help --usage; do
 	ok "--help has $word" grep -q -e "$word" "$out"

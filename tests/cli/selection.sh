@@ -224,13 +224,15 @@ freeze
 run --dry-run --json --socket 1 --cpu 4 --except 9
 verdict "$shape" 0 ready as-before
 json_is "$shape" .target.cpus 4,8,10-15,24-31
-json_is "$shape" .target.count 15
+json_is "$shape" .target.count 16
 json_is "$shape" .survivors.cpus 0-3,5-7,9,16-23
-json_is "$shape" .survivors.count 17
+json_is "$shape" .survivors.count 16
 json_is "$shape" '[.target.selectors[] | select(.kind == "socket") | .id + " " + .cpus] | join("/")' '1 8-15,24-31'
 json_is "$shape" '[.target.selectors[] | select(.kind == "cpu") | .id + " " + .cpus] | join("/")' '4 4'
 json_is "$shape" .method sequential
 is "$shape: every CPU once, highest first" "$(expand_down 4,8,10-15,24-31)" "$(steps_of)"
 untouched "$shape"
+run --dry-run --socket 1
+ok "$shape: the text, to the letter" cmp "$out" "$here/expected/plan"
 
 done_testing

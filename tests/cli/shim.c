@@ -20,7 +20,10 @@
  *
  * A line of the log: "VERB PATH VALUE ANSWER rcu=VALUE journals=N", VERB being write or self.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
+
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>

@@ -63,7 +63,7 @@ awk '/^\.SH/ { on = /EXIT STATUS/ } on && /^\.T[PQ]/ { getline; print }' "$page"
 	grep -o '[0-9][0-9]*' | sort -n | uniq >"$work/statuses"
 result "$(printf '%s\n' 0 1 2 3 4 5 64 75 130 143 | diff - "$work/statuses")" "the manual page has all exit statuses"
 
-for section in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" FILES EXAMPLES "SEE ALSO"; do
+for section in NAME SYNOPSIS DESCRIPTION "EXIT STATUS" FILES EXAMPLES "SEE ALSO"; do
 	result "$(grep -Eq "^\.SH \"?$section\"?\$" "$page" || echo missing)" "the manual page has the section $section"
 done
 

@@ -7,10 +7,10 @@
 #include "tap.h"
 
 enum reader {
-	STRICT,		/* cpus_parse() */
+	STRICT, /* cpus_parse() */
 	STRICT_OR_EMPTY,
-	KERNEL,		/* cpus_parse_kernel() */
-	MASK,		/* cpus_parse_mask() */
+	KERNEL, /* cpus_parse_kernel() */
+	MASK,	/* cpus_parse_mask() */
 };
 
 static const struct reading {
@@ -18,7 +18,7 @@ static const struct reading {
 	const char *text;
 	unsigned int max;
 	int r;
-	const char *cpus;	/* where r is 0 */
+	const char *cpus; /* where r is 0 */
 } readings[] = {
 	{ STRICT, "0", 7, 0, "0" },
 	{ STRICT, "7", 7, 0, "7" },
@@ -147,7 +147,8 @@ static int parse(const struct reading *reading, hwloc_bitmap_t ret_cpus)
 
 static void test_reading(const struct reading *reading)
 {
-	static const char *const readers[] = { "list", "list or nothing", "kernel list", "kernel mask" };
+	static const char *const readers[] = { "list", "list or nothing", "kernel list",
+					       "kernel mask" };
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	_cleanup_free_ char *text = NULL;
 	int r;
@@ -167,8 +168,8 @@ static void test_large_masks(void)
 	size_t length = 0;
 
 	for (int word = 0; word < 8192 / 32; word++)
-		length += (size_t)snprintf(mask + length, sizeof(mask) - length, "%s%s", word ? "," : "",
-					   "ffffffff");
+		length += (size_t)snprintf(mask + length, sizeof(mask) - length, "%s%s",
+					   word ? "," : "", "ffffffff");
 	is_int(cpus_parse_mask(mask, 8191, cpus), 0, "a mask of 8192 CPUs");
 	is_int(cpus_count(cpus), 8192, "all of them");
 	is_int(cpus_parse_mask(mask, 4095, cpus), 0, "the same mask, of which 4096 are wanted");
@@ -180,13 +181,13 @@ static void test_steps(void)
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	unsigned int cpu, nr = 0, sum = 0;
 
-	cpus_foreach(cpu, cpus)
+	cpus_foreach (cpu, cpus)
 		nr++;
 	is_int(nr, 0, "an empty set has no CPU");
 	hwloc_bitmap_set(cpus, 0);
 	hwloc_bitmap_set(cpus, 70);
 	hwloc_bitmap_set(cpus, 4096);
-	cpus_foreach(cpu, cpus) {
+	cpus_foreach (cpu, cpus) {
 		nr++;
 		sum += cpu;
 	}

@@ -2,8 +2,8 @@
 /*
  * tap.h - the Test Anything Protocol, as automake's driver reads it
  *
- * Each check prints one line and returns whether it passed. main() ends with `return done_testing();`: a
- * test that dies before has printed no plan, and so fails.
+ * Each check prints one line and returns whether it passed. main() ends with `return
+ * done_testing();`: a test that dies before has printed no plan, and so fails.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 static unsigned int tap_nr, tap_nr_failed;
 
 __attribute__((format(printf, 2, 0), unused)) static bool tap_result(bool passed, const char *fmt,
-								       va_list ap)
+								     va_list ap)
 {
 	printf("%sok %u - ", passed ? "" : "not ", ++tap_nr);
 	vprintf(fmt, ap);
@@ -48,7 +48,7 @@ __attribute__((format(printf, 2, 3), unused)) static bool ok(bool passed, const 
 }
 
 __attribute__((format(printf, 3, 4), unused)) static bool is_int(long long got, long long expected,
-								   const char *fmt, ...)
+								 const char *fmt, ...)
 {
 	va_list ap;
 
@@ -61,8 +61,9 @@ __attribute__((format(printf, 3, 4), unused)) static bool is_int(long long got, 
 }
 
 /* NULL is a value of its own, which equals NULL only. */
-__attribute__((format(printf, 3, 4), unused)) static bool is_str(const char *got, const char *expected,
-								   const char *fmt, ...)
+__attribute__((format(printf, 3, 4), unused)) static bool is_str(const char *got,
+								 const char *expected,
+								 const char *fmt, ...)
 {
 	bool passed = got && expected ? !strcmp(got, expected) : got == expected;
 	va_list ap;
@@ -71,7 +72,8 @@ __attribute__((format(printf, 3, 4), unused)) static bool is_str(const char *got
 	tap_result(passed, fmt, ap);
 	va_end(ap);
 	if (!passed)
-		diag("got \"%s\", expected \"%s\"", got ? got : "(null)", expected ? expected : "(null)");
+		diag("got \"%s\", expected \"%s\"", got ? got : "(null)",
+		     expected ? expected : "(null)");
 	return passed;
 }
 

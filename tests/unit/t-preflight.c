@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* t-preflight.c - tests of the rules: each with a machine that it is for, and with one that it is not for */
+#include "core/preflight.h"
+
+#include <errno.h>
+
+#include "guard.h"
+#include "tap.h"
+
+#define NR_CPUS 8
+
+/*
+ * Eight CPUs, two threads a core (0-1, 2-3, ...). Sets are cpulists; what is left out is empty, but for
+ * present (all), online (present) and the online files (all but that of 0).
+ */
+struct given {
+	const char *target;
+	const char *present, *online, *files;
+	const char *isolated, *nohz_full;
+	const char *standby;
+	const char *smt_control;
+	const char *places;	/* "CPU.THREAD ..." from a journal */
+	bool no_siblings;
+	bool allow_cpu0, force;
+	const char *denied;
+	int denied_errno;
+};
+
+struct world {
+	struct machine machine;
+	struct request request;
+	struct facts facts;
+	struct place places[NR_CPUS];
+	hwloc_bitmap_t target, survivors;
+	struct findings findings;
+};
+
+static hwloc_bitmap_t make_set(const char *text)
+{
+	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+
+	if (cpus && cpus_parse(text ? text : "", NR_CPUS - 1, true, cpus))
+		diag("no list: %s", text);
+	return cpus;
+}
+
+static bool has(const char *text, unsigned int cpu)
+{
+	return text && cpus_text_has(text, cpu);
+}
+
+static void make_cpus(struct machine *machine, const struct given *given)
+{
+	const char *files = given->files ? given->files : "1-7";
+
+	machine->nr_cpus = NR_CPUS;
+	machine->cpus = calloc(NR_CPUS, sizeof(struct cpu));
+	for (unsigned int cpu = 0; machine->cpus && cpu < NR_CPUS; cpu++) {
+		machine->cpus[cpu] = (struct cpu){
+			.is_present = hwloc_bitmap_isset(machine->present, cpu),
+			.is_online = hwloc_bitmap_isset(machine->online, cpu),
+			.has_online_file = has(files, cpu),
+			.is_standby = has(given->standby, cpu),
+			.thread = cpu % 2,
+		};
+		if (given->no_siblings)
+			continue;
+		machine->cpus[cpu].siblings = hwloc_bitmap_alloc();
+		hwloc_bitmap_set_range(machine->cpus[cpu].siblings, cpu & ~1U, (int)(cpu | 1U));
+	}
+}
+
+static size_t make_places(const char *text, struct place *places)
+{
+	unsigned int cpu, thread;
+	size_t nr = 0;
+	int used;
+
+	while (text && sscanf(text, "%u.%u%n", &cpu, &thread, &used) == 2) {
+		places[nr++] = (struct place){ .cpu = cpu, .thread = thread };
+		text += used;
+	}
+	return nr;
+}
+
+static void make_world(struct world *world, const struct given *given)
+{
+	const char *present = given->present ? given->present : "0-7";
+
+	*world = (struct world){ .target = make_set(given->target), .survivors = hwloc_bitmap_alloc() };
+	world->machine.possible = make_set("0-7");
+	world->machine.present = make_set(present);
+	world->machine.online = make_set(given->online ? given->online : present);
+	world->machine.isolated = make_set(given->isolated);
+	world->machine.nohz_full = make_set(given->nohz_full);
+	world->machine.smt_control = util_strdup(given->smt_control);
+	make_cpus(&world->machine, given);
+	hwloc_bitmap_andnot(world->survivors, world->machine.online, world->target);
+	world->request = (struct request){ .allow_cpu0 = given->allow_cpu0, .force = given->force };
+	world->facts = (struct facts){
+		.request = &world->request,
+		.machine = &world->machine,
+		.target = world->target,
+		.survivors = world->survivors,
+		.places = world->places,
+		.nr_places = make_places(given->places, world->places),
+		.denied_path = given->denied,
+		.denied_errno = given->denied_errno,
+	};
+}
+
+static void free_world(struct world *world)
+{
+	machine_free(&world->machine);
+	hwloc_bitmap_free(world->target);
+	hwloc_bitmap_free(world->survivors);
+	findings_free(&world->findings);
+}
+
+static const struct expectation {
+	const char *what;
+	struct given given;
+	/* rules found, "RULE=CPUS" each, parted by blanks */
+	const char *rules;
+} offline[] = {
+	{ "whole cores", { .target = "4-7" }, "" },
+	{ "all but one core", { .target = "2-7" }, "" },
+
+	{ "no online file", { .target = "4-7", .files = "1-5" }, "no-online-file=6-7" },
+	{ "one without", { .target = "4-7", .files = "1-6" }, "no-online-file=7" },
+	{ "outside without", { .target = "4-7", .files = "4-7" }, "" },
+	{ "none has one", { .target = "4-5", .files = "" }, "no-online-file=4-5" },
+
+	{ "all", { .target = "0-7", .files = "0-7", .allow_cpu0 = true }, "nothing-remains=0-7" },
+	{ "all of those online", { .target = "4-7", .online = "4-7" }, "nothing-remains=4-7" },
+	{ "one remains, alone", { .target = "5-7", .online = "4-7" }, "smt-sibling-stays=4" },
+	{ "one remains", { .target = "4-7", .online = "0,4-7" }, "" },
+
+	{ "nohz_full stays", { .target = "0-1", .nohz_full = "2-7" }, "housekeeping-timer=0-1 no-online-file=0" },
+	{ "the last outside", { .target = "2-3", .online = "2-7", .nohz_full = "4-7" }, "housekeeping-timer=2-3" },
+	{ "one outside stays", { .target = "2-3", .nohz_full = "4-7" }, "" },
+	{ "nohz_full goes", { .target = "4-7", .nohz_full = "4-7" }, "" },
+	{ "some of both", { .target = "2-5", .online = "2-7", .nohz_full = "4-7" }, "housekeeping-timer=2-3" },
+	{ "the outside is off", { .target = "6-7", .online = "4-7", .nohz_full = "4-7" }, "housekeeping-timer=" },
+	{ "forced all the same", { .target = "2-3", .online = "2-7", .nohz_full = "4-7", .force = true },
+	  "housekeeping-timer=2-3" },
+
+	{ "isolated stay", { .target = "2-3", .online = "2-7", .isolated = "4-7" }, "housekeeping-domain=2-3" },
+	{ "one more stays", { .target = "2-3", .isolated = "4-7" }, "" },
+	{ "isolated go", { .target = "4-7", .isolated = "4-7" }, "" },
+	{ "forced, isolated", { .target = "2-3", .online = "2-7", .isolated = "4-7", .force = true },
+	  "housekeeping-domain=2-3" },
+
+	{ "both kinds stay", { .target = "2-3", .online = "2-7", .isolated = "4-7", .nohz_full = "4-7" },
+	  "housekeeping-timer=2-3 housekeeping-domain=2-3" },
+	{ "each keeps house for the other",
+	  { .target = "2-3", .online = "2-7", .isolated = "4-5", .nohz_full = "6-7" }, "" },
+	{ "only the timer one is gone",
+	  { .target = "2-3", .online = "2-7", .isolated = "4-5", .nohz_full = "4-7" },
+	  "housekeeping-timer=2-3" },
+	{ "only the domain one is gone",
+	  { .target = "2-3", .online = "2-7", .isolated = "4-7", .nohz_full = "4-5" },
+	  "housekeeping-domain=2-3" },
+	{ "nothing stays, and that is all", { .target = "4-7", .online = "4-7", .isolated = "0-3", .nohz_full = "0-3" },
+	  "nothing-remains=4-7" },
+
+	{ "cpu0", { .target = "0-1", .files = "0-7" }, "cpu0=0" },
+	{ "cpu0, allowed", { .target = "0-1", .files = "0-7", .allow_cpu0 = true }, "" },
+	{ "cpu0, forced", { .target = "0-1", .files = "0-7", .force = true }, "cpu0=0" },
+	{ "cpu0 cannot go", { .target = "0-1", .files = "1-7" }, "no-online-file=0" },
+	{ "cpu0 cannot go, allowed", { .target = "0-1", .files = "1-7", .allow_cpu0 = true },
+	  "no-online-file=0" },
+
+	{ "a sibling stays", { .target = "5,7" }, "smt-sibling-stays=4,6" },
+	{ "one sibling stays", { .target = "4,6-7" }, "smt-sibling-stays=5" },
+	{ "the sibling is off", { .target = "4,6-7", .online = "0-4,6-7" }, "" },
+	{ "siblings unknown", { .target = "5,7", .no_siblings = true }, "" },
+
+	{ "not root", { .target = "4-7", .denied = "/sys/x/cpu4/online", .denied_errno = EACCES },
+	  "permission=" },
+	{ "read-only", { .target = "4-7", .denied = "/sys/x/cpu4/online", .denied_errno = EROFS },
+	  "permission=" },
+
+	{ "all reasons at once",
+	  { .target = "0-2,6", .online = "0-2,6-7", .files = "0-2", .nohz_full = "7", .isolated = "7",
+	    .denied = "/sys/x/cpu1/online", .denied_errno = EACCES },
+	  "permission= no-online-file=6 housekeeping-timer=0-2,6 housekeeping-domain=0-2,6 cpu0=0 "
+	  "smt-sibling-stays=7" },
+}, returning[] = {
+	{ "CPUs come back", { .target = "4-7", .online = "0-3" }, "" },
+	{ "not root", { .target = "4-7", .online = "0-3", .denied = "/sys/x", .denied_errno = EACCES },
+	  "permission=" },
+	{ "SMT on", { .target = "5,7", .online = "0-4,6", .smt_control = "on" }, "" },
+	{ "SMT not there", { .target = "5,7", .online = "0-4,6", .smt_control = "notsupported" }, "" },
+	{ "SMT off, nothing known", { .target = "5,7", .online = "0-4,6", .smt_control = "off" },
+	  "smt-off=5,7" },
+	{ "SMT forced off", { .target = "5", .online = "0-4,6", .smt_control = "forceoff" }, "smt-off=5" },
+	{ "SMT off, first threads", { .target = "4,6", .online = "0-3", .smt_control = "off",
+				      .places = "4.0 6.0" }, "" },
+	{ "SMT off, both threads", { .target = "4-7", .online = "0-3", .smt_control = "off",
+				     .places = "4.0 5.1 6.0 7.1" }, "smt-off=5,7" },
+	{ "SMT off, one known", { .target = "4-7", .online = "0-3", .smt_control = "off",
+				  .places = "4.0" }, "smt-off=5-7" },
+	{ "standby", { .target = "4-7", .online = "0-3", .standby = "6" }, "cpu-standby=6" },
+	{ "others on standby", { .target = "4-5", .online = "0-3", .standby = "6-7" }, "" },
+	{ "not present any more", { .target = "4-7", .present = "0-5", .online = "0-3", .standby = "6-7" },
+	  "" },
+	{ "isolated come back", { .target = "4-7", .online = "0-3", .isolated = "4-7", .nohz_full = "4-7" },
+	  "" },
+};
+
+static const struct property {
+	const char *rule;
+	enum severity severity;
+	bool is_permission;
+} properties[] = {
+	{ "permission", SEVERITY_REFUSE, true },
+	{ "no-online-file", SEVERITY_REFUSE, false },
+	{ "nothing-remains", SEVERITY_REFUSE, false },
+	{ "housekeeping-timer", SEVERITY_REFUSE, false },
+	{ "housekeeping-domain", SEVERITY_REFUSE, false },
+	{ "cpu0", SEVERITY_REFUSE, false },
+	{ "smt-sibling-stays", SEVERITY_WARN, false },
+	{ "smt-off", SEVERITY_REFUSE, false },
+	{ "cpu-standby", SEVERITY_WARN, false },
+};
+
+/* True where @rules has "RULE=CPUS" as a whole word. */
+static bool names(const char *rules, const char *rule, const char *cpus)
+{
+	char word[128];
+	size_t length = (size_t)snprintf(word, sizeof(word), "%s=%s", rule, cpus);
+
+	for (const char *at = rules; (at = strstr(at, word)); at++)
+		if ((at == rules || at[-1] == ' ') && (!at[length] || at[length] == ' '))
+			return true;
+	return false;
+}
+
+static size_t count_words(const char *text)
+{
+	size_t nr = *text != '\0';
+
+	for (; *text; text++)
+		nr += *text == ' ';
+	return nr;
+}
+
+static void check_finding(const struct finding *finding, const char *what)
+{
+	const struct property *property = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(properties); i++)
+		if (!strcmp(properties[i].rule, finding->rule))
+			property = &properties[i];
+	if (!ok(property, "%s: %s is a rule that this test knows", what, finding->rule))
+		return;
+	is_int(finding->severity, property->severity, "%s: severity of %s", what, finding->rule);
+	ok(finding->is_permission == property->is_permission, "%s: %s and exit status 4", what,
+	   finding->rule);
+	ok(finding->message[0] && finding->message[strlen(finding->message) - 1] != '.',
+	   "%s: %s has a sentence", what, finding->rule);
+	ok(finding->remedy[0], "%s: %s has a remedy", what, finding->rule);
+}
+
+static void test(const struct expectation *expected,
+		 int (*preflight)(const struct facts *, struct findings *))
+{
+	struct world world;
+
+	make_world(&world, &expected->given);
+	is_int(preflight(&world.facts, &world.findings), 0, "%s: judged", expected->what);
+	is_int((long long)world.findings.nr, (long long)count_words(expected->rules), "%s: %s",
+	       expected->what, expected->rules[0] ? expected->rules : "nothing to say");
+	for (size_t i = 0; i < world.findings.nr; i++) {
+		const struct finding *finding = &world.findings.list[i];
+
+		if (!ok(names(expected->rules, finding->rule, finding->cpus), "%s: %s=%s",
+			expected->what, finding->rule, finding->cpus))
+			diag("%s", finding->message);
+		check_finding(finding, expected->what);
+	}
+	free_world(&world);
+}
+
+static const struct finding *find(const struct world *world, const char *rule)
+{
+	for (size_t i = 0; i < world->findings.nr; i++)
+		if (!strcmp(world->findings.list[i].rule, rule))
+			return &world->findings.list[i];
+	return NULL;
+}
+
+/* A sentence quotes the values that were seen. */
+static void test_quotes(const struct given *given, bool is_return, const char *rule, const char *quoted)
+{
+	const struct finding *finding;
+	struct world world;
+
+	make_world(&world, given);
+	is_int((is_return ? preflight_return : preflight_offline)(&world.facts, &world.findings), 0, "%s",
+	       rule);
+	finding = find(&world, rule);
+	if (!ok(finding && strstr(finding->message, quoted), "%s quotes \"%s\"", rule, quoted))
+		diag("%s", finding ? finding->message : "not found");
+	free_world(&world);
+}
+
+static void test_all_quotes(void)
+{
+	test_quotes(&(struct given){ .target = "2-3", .online = "2-7", .nohz_full = "4-7" }, false,
+		    "housekeeping-timer", "nohz_full= (4-7)");
+	test_quotes(&(struct given){ .target = "2-3", .online = "2-7", .isolated = "4-6,7" }, false,
+		    "housekeeping-domain", "(4-7)");
+	test_quotes(&(struct given){ .target = "5", .denied = "/sys/cpu5/online", .denied_errno = EROFS },
+		    false, "permission", "/sys/cpu5/online cannot be written: Read-only file system");
+	test_quotes(&(struct given){ .target = "6-7", .files = "1-5" }, false, "no-online-file",
+		    "CPUs 6-7 have");
+	test_quotes(&(struct given){ .target = "6-7", .files = "1-6" }, false, "no-online-file",
+		    "cpu7 has");
+	test_quotes(&(struct given){ .target = "5", .smt_control = "forceoff" }, true, "smt-off",
+		    "smt/control is \"forceoff\"");
+}
+
+/* Whichever allocation fails: -ENOMEM, and never less to say. */
+static void test_without_memory(const struct expectation *expected,
+				int (*preflight)(const struct facts *, struct findings *))
+{
+	size_t nr = 0, nr_good = 0;
+	bool was_reached = true;
+
+	while (was_reached && nr < 500) {
+		struct world world;
+		int r;
+
+		make_world(&world, &expected->given);
+		guard_fail_at(++nr);
+		r = preflight(&world.facts, &world.findings);
+		was_reached = guard_end() >= nr;
+		nr_good += r == -ENOMEM || (!r && world.findings.nr == count_words(expected->rules));
+		free_world(&world);
+	}
+	is_int((long long)nr_good, (long long)nr, "%s: no failing allocation hides a finding",
+	       expected->what);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(offline); i++)
+		test(&offline[i], preflight_offline);
+	for (size_t i = 0; i < ARRAY_SIZE(returning); i++)
+		test(&returning[i], preflight_return);
+	test_all_quotes();
+	for (size_t i = 0; guard_can_fail() && i < ARRAY_SIZE(offline); i++)
+		test_without_memory(&offline[i], preflight_offline);
+	for (size_t i = 0; guard_can_fail() && i < ARRAY_SIZE(returning); i++)
+		test_without_memory(&returning[i], preflight_return);
+	return done_testing();
+}
