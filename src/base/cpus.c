@@ -187,25 +187,49 @@ int cpus_parse_mask(const char *text, unsigned int max, hwloc_bitmap_t ret_cpus)
 	return hwloc_bitmap_copy(ret_cpus, cpus) ? -ENOMEM : 0;
 }
 
+/* Takes the next range off @text. Returns 1, 0 at the end, or -EINVAL. */
+static int next_range(const char **text, unsigned int *ret_first, unsigned int *ret_last)
+{
+	if (!**text)
+		return 0;
+	if (parse_number(text, ret_first))
+		return -EINVAL;
+	*ret_last = *ret_first;
+	if (**text == '-') {
+		(*text)++;
+		if (parse_number(text, ret_last))
+			return -EINVAL;
+	}
+	if (**text && *(*text)++ != ',')
+		return -EINVAL;
+	return 1;
+}
+
 bool cpus_text_has(const char *text, unsigned int cpu)
 {
-	while (*text) {
-		unsigned int first, last;
+	unsigned int first, last;
 
-		if (parse_number(&text, &first))
-			return false;
-		last = first;
-		if (*text == '-') {
-			text++;
-			if (parse_number(&text, &last))
-				return false;
-		}
+	while (next_range(&text, &first, &last) > 0)
 		if (first <= cpu && cpu <= last)
 			return true;
-		if (*text && *text++ != ',')
-			return false;
-	}
 	return false;
+}
+
+#define WORD_BITS (8 * sizeof(unsigned long))
+
+int cpus_text_to_words(const char *text, unsigned long *words, size_t nr_words)
+{
+	unsigned int first, last;
+	int r;
+
+	memset(words, 0, nr_words * sizeof(*words));
+	while ((r = next_range(&text, &first, &last)) > 0) {
+		if (last >= nr_words * WORD_BITS)
+			return -ERANGE;
+		for (unsigned int cpu = first; cpu <= last; cpu++)
+			words[cpu / WORD_BITS] |= 1UL << cpu % WORD_BITS;
+	}
+	return r;
 }
 
 char *cpus_format(hwloc_const_bitmap_t cpus)

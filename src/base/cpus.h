@@ -54,6 +54,12 @@ int cpus_parse_mask(const char *text, unsigned int max, hwloc_bitmap_t ret_cpus)
  */
 bool cpus_text_has(const char *text, unsigned int cpu);
 
+/*
+ * Sets the bits of @words that the kernel's cpulist @text names and clears the others. Allocates nothing.
+ * Returns 0, -EINVAL, or -ERANGE where a CPU lies beyond @nr_words.
+ */
+int cpus_text_to_words(const char *text, unsigned long *words, size_t nr_words) _must_check_;
+
 /* The cpulist of @cpus, "" for none; NULL where there is no memory. The caller frees it. */
 char *cpus_format(hwloc_const_bitmap_t cpus) _must_check_;
 

@@ -40,6 +40,7 @@ struct request {
 	size_t nr_selectors;
 	const char *restore_id;	/* --restore=ID, "all", or NULL */
 	const char *migrate;	/* --migrate, "auto" if not given */
+	const char *pinned;	/* --pinned, NULL if not given */
 	const char *method;	/* --method, "auto" if not given */
 	enum on_error on_error;
 	double timeout;		/* seconds per CPU, 0: none */

@@ -84,6 +84,22 @@ int operation_update_claim(struct operation *operation)
 	return 0;
 }
 
+int operation_find_drift(const struct operation *operation, hwloc_const_bitmap_t online,
+			 hwloc_bitmap_t ret_cpus)
+{
+	hwloc_bitmap_zero(ret_cpus);
+	for (size_t i = 0; i < operation->nr_steps; i++) {
+		const struct step *step = &operation->steps[i];
+
+		for (size_t j = 0; step->kind->is_per_cpu && j < step->nr_items; j++)
+			if (step->items[j].state == STATE_APPLIED &&
+			    hwloc_bitmap_isset(online, (unsigned int)step->items[j].id) &&
+			    hwloc_bitmap_set(ret_cpus, (unsigned int)step->items[j].id))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
 bool operation_is_in_force(const struct operation *operation)
 {
 	for (size_t i = 0; i < operation->nr_steps; i++)
@@ -113,6 +129,27 @@ bool env_is_claimed(const struct step_env *env, unsigned int cpu)
 		if (hwloc_bitmap_isset(env->others[i]->claim, cpu))
 			return true;
 	return false;
+}
+
+const char *env_before(const struct step_env *env, const struct step_kind *kind, unsigned long long id,
+		       unsigned long long stamp, const char *object)
+{
+	for (size_t i = 0; i < env->nr_others; i++) {
+		const struct operation *other = env->others[i];
+
+		for (size_t j = 0; j < other->nr_steps; j++) {
+			const struct step *step = &other->steps[j];
+
+			for (size_t k = 0; step->kind == kind && k < step->nr_items; k++) {
+				const struct item *item = &step->items[k];
+
+				if (item->id == id && item->stamp == stamp &&
+				    item_is_in_force(step, item) && !strcmp(item->object, object))
+					return item->before;
+			}
+		}
+	}
+	return NULL;
 }
 
 const char *lifetime_format(enum lifetime lifetime)

@@ -53,8 +53,11 @@ struct step {
 	size_t nr_items;
 };
 
+struct cgroups;
+struct evacuation;
 struct method;
 struct root;
+struct tasks;
 struct writer;
 struct operation;
 
@@ -65,6 +68,9 @@ struct step_env {
 	const struct machine *machine;
 	const struct request *request;
 	const struct method *method;	/* the offline method chosen */
+	const struct evacuation *evacuation; /* the way of moving work away chosen */
+	const struct tasks *tasks;	/* all threads as they were read; only while planning */
+	const struct cgroups *cgroups;	/* all cpusets as they were read; only while planning */
 	const struct watcher *watcher;
 	int interrupts_allowed;		/* stop between two writes once there were more signals than this */
 	const char *operation;		/* id */
@@ -75,6 +81,7 @@ struct step_env {
 	size_t nr_others;
 	struct findings *findings;	/* where describe() puts its notes */
 	const char *trace_instance;	/* path of the tracefs instance in force, or NULL */
+	const char *partition;		/* path of our partition in force, or NULL */
 	struct step *stuck;		/* out: the step whose write the kernel never answered, or NULL */
 };
 
@@ -94,6 +101,8 @@ struct step_kind {
 
 	/*
 	 * Fills @step with items, from @env alone and without changing anything; no items: no such step.
+	 * May shorten the step's lifetime. With env->is_return it is asked what must be in force while CPUs
+	 * come back: only steps that live during that are kept.
 	 * Everything that apply() and undo() will need is allocated here. Returns 0 or -errno.
 	 */
 	int (*describe)(struct step *step, struct step_env *env);
@@ -101,7 +110,8 @@ struct step_kind {
 	/*
 	 * Makes the change, item by item, setting their states. Returns 0 where the step is in force as far
 	 * as the request's on_error policy asks, else -errno with the item's error set; what was applied
-	 * until then stays for undo(). Allocates nothing.
+	 * until then stays for undo(). -EOPNOTSUPP: the kernel does not take this way of evacuation here.
+	 * Allocates nothing that undo() needs.
 	 */
 	int (*apply)(struct step *step, struct step_env *env);
 
@@ -166,6 +176,13 @@ struct step *operation_add_step(struct operation *operation, const struct step_k
 /* Makes the claim what the items in force of the kinds that are per CPU say. Returns 0 or -ENOMEM. */
 int operation_update_claim(struct operation *operation) _must_check_;
 
+/*
+ * The CPUs that the operation has taken and that are in @online all the same. A CPU of which an interrupted
+ * operation does not know whether it was taken does not count. Returns 0 or -ENOMEM.
+ */
+int operation_find_drift(const struct operation *operation, hwloc_const_bitmap_t online,
+			 hwloc_bitmap_t ret_cpus) _must_check_;
+
 /* True where anything of the operation may be in force. */
 bool operation_is_in_force(const struct operation *operation);
 
@@ -173,6 +190,14 @@ void operation_free(struct operation *operation);
 
 /* True where another operation in force wants @cpu off, too: it returns when the last claim ends. */
 bool env_is_claimed(const struct step_env *env, unsigned int cpu);
+
+/*
+ * The value that @object of @kind had before any operation in force changed it: the oldest one's journal
+ * knows, since a later one has seen the earlier one's change. @id and @stamp are those of the item. NULL where
+ * no operation in force has changed it.
+ */
+const char *env_before(const struct step_env *env, const struct step_kind *kind, unsigned long long id,
+		       unsigned long long stamp, const char *object);
 
 /* "during", "until-restore". */
 const char *lifetime_format(enum lifetime lifetime);

@@ -44,13 +44,7 @@ int actions_run(struct session *session, struct report *report)
 		[ACTION_STATUS] = status,
 		[ACTION_LIST] = list,
 	};
-	int r;
-
-	report->target = hwloc_bitmap_alloc();
-	report->survivors = hwloc_bitmap_alloc();
-	if (!report->target || !report->survivors)
-		return -ENOMEM;
-	r = actions[report->options->request.action](session, report);
+	int r = actions[report->options->request.action](session, report);
 	if (r == -EINVAL && findings_has(&report->findings, SEVERITY_REFUSE)) {
 		report_conclude(report, VERDICT_INVALID, EXIT_INVALID);
 		r = 0;

@@ -103,19 +103,32 @@ static struct json_object *make_item(const struct report *report, const struct s
 	return object;
 }
 
+static void add_step(const struct report *report, const struct step *step, struct json_object *array)
+{
+	for (size_t i = 0; i < step->nr_items; i++)
+		json_object_array_add(array, make_item(report, step, &step->items[i]));
+}
+
+/* In the order in which things happen: what was or is to be applied, then what a restore undoes. */
+static void add_steps(const struct report *report, const struct operation *operation,
+		      struct json_object *array)
+{
+	bool is_return = report->options->request.action == ACTION_RESTORE;
+
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		if (!is_return || operation->steps[i].state == STATE_PLANNED)
+			add_step(report, &operation->steps[i], array);
+	for (struct step *step = NULL; is_return && (step = run_next_to_undo(operation, step));)
+		if (step->state != STATE_PLANNED)
+			add_step(report, step, array);
+}
+
 static struct json_object *make_steps(const struct report *report)
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; i < report->nr_runs; i++) {
-		const struct operation *operation = report->runs[i].operation;
-
-		for (size_t j = 0; j < operation->nr_steps; j++)
-			for (size_t k = 0; k < operation->steps[j].nr_items; k++)
-				json_object_array_add(array,
-						      make_item(report, &operation->steps[j],
-								&operation->steps[j].items[k]));
-	}
+	for (size_t i = 0; i < report->nr_runs; i++)
+		add_steps(report, report->runs[i].operation, array);
 	return array;
 }
 
@@ -189,8 +202,8 @@ static struct json_object *make_operation(const struct report *report, const str
 	_cleanup_cpus_ hwloc_bitmap_t drift = hwloc_bitmap_alloc();
 	struct json_object *object = json_object_new_object(), *undo = json_object_new_array();
 
-	if (drift)
-		hwloc_bitmap_and(drift, operation->claim, report->machine.online);
+	if (drift && operation_find_drift(operation, report->machine.online, drift))
+		hwloc_bitmap_zero(drift);
 	add(object, "id", make_string(operation->id));
 	add(object, "started", make_string(operation->started));
 	add(object, "command", make_string(operation->command));

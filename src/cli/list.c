@@ -2,8 +2,9 @@
 /*
  * list.c - --list: the machine as a table, and what a selection resolves to
  *
- * A row of the table is a group of CPUs that agree in all but their numbers, cores and threads. Rows are as
- * wide as a terminal of 80 columns: long lists are broken at commas, inside their column.
+ * A row of the table is a group of CPUs that agree in all but their numbers, cores and threads.
+ * Rows are as wide as a terminal of 80 columns: long lists are broken at commas, inside their
+ * column.
  */
 #include "cli/list.h"
 
@@ -13,8 +14,8 @@
 
 #define LINE_WIDTH 80
 #define CORE_WIDTH 16
-#define CPUS_WIDTH 20	/* at least */
-#define GAP 2
+#define CPUS_WIDTH 20 /* at least */
+#define GAP	   2
 
 enum column {
 	COLUMN_SOCKET,
@@ -95,7 +96,7 @@ static struct entry *sort_entries(const struct machine *machine, size_t *ret_nr)
 
 	if (!entries)
 		return NULL;
-	cpus_foreach(cpu, machine->present)
+	cpus_foreach (cpu, machine->present)
 		entries[nr++] = (struct entry){ cpu, &machine->cpus[cpu] };
 	qsort(entries, nr, sizeof(*entries), compare_entries);
 	*ret_nr = nr;
@@ -153,16 +154,17 @@ static int make_row(const struct entry *entries, size_t nr, struct row *ret_row)
 {
 	const struct cpu *cpu = entries[0].cpu;
 
-	*ret_row = (struct row){ .cells = {
-		[COLUMN_SOCKET] = format_id(cpu->socket),
-		[COLUMN_DIE] = format_id(cpu->die),
-		[COLUMN_NODE] = format_id(cpu->node),
-		[COLUMN_CORE] = format_numbers(entries, nr, NUMBER_CORE),
-		[COLUMN_THREAD] = format_numbers(entries, nr, NUMBER_THREAD),
-		[COLUMN_STATE] = strdup(state_of(cpu)),
-		[COLUMN_CAN_GO] = strdup(cpu->has_online_file ? "yes" : "no"),
-		[COLUMN_CPUS] = format_numbers(entries, nr, NUMBER_CPU),
-	} };
+	*ret_row =
+		(struct row){ .cells = {
+				      [COLUMN_SOCKET] = format_id(cpu->socket),
+				      [COLUMN_DIE] = format_id(cpu->die),
+				      [COLUMN_NODE] = format_id(cpu->node),
+				      [COLUMN_CORE] = format_numbers(entries, nr, NUMBER_CORE),
+				      [COLUMN_THREAD] = format_numbers(entries, nr, NUMBER_THREAD),
+				      [COLUMN_STATE] = strdup(state_of(cpu)),
+				      [COLUMN_CAN_GO] = strdup(cpu->has_online_file ? "yes" : "no"),
+				      [COLUMN_CPUS] = format_numbers(entries, nr, NUMBER_CPU),
+			      } };
 	for (size_t i = 0; i < NR_COLUMNS; i++)
 		if (!ret_row->cells[i])
 			return -ENOMEM;
@@ -317,8 +319,9 @@ static void print_threads(const struct machine *machine)
 {
 	unsigned int cpu, least = UINT_MAX, most = 0;
 
-	cpus_foreach(cpu, machine->online) {
-		unsigned int nr = machine->cpus[cpu].siblings ? cpus_count(machine->cpus[cpu].siblings) : 0;
+	cpus_foreach (cpu, machine->online) {
+		unsigned int nr =
+			machine->cpus[cpu].siblings ? cpus_count(machine->cpus[cpu].siblings) : 0;
 
 		least = nr < least ? nr : least;
 		most = nr > most ? nr : most;
@@ -369,6 +372,9 @@ void list_print(const struct machine *machine, const struct selection *selection
 {
 	_cleanup_(table_free) struct table table = { 0 };
 
+	/* a machine that could not be read */
+	if (!machine->nr_cpus)
+		return;
 	if (selection) {
 		print_cpus("selection", selection->target, "");
 		if (!cpus_is_empty(selection->already_offline))
@@ -446,9 +452,9 @@ struct json_object *list_json(const struct machine *machine)
 	struct json_object *array = json_object_new_array();
 	unsigned int cpu;
 
-	if (!array)
-		return NULL;
-	cpus_foreach(cpu, machine->present) {
+	if (!array || !machine->nr_cpus)
+		return array;
+	cpus_foreach (cpu, machine->present) {
 		if (add_cpu(array, &(struct entry){ cpu, &machine->cpus[cpu] })) {
 			json_object_put(array);
 			return NULL;

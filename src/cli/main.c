@@ -59,37 +59,36 @@ static int print(const struct report *report)
 	return r;
 }
 
+static int act(struct session *session, struct report *report)
+{
+	return report->options->error ? report_wrong_options(report) : actions_run(session, report);
+}
+
 int main(int argc, const char **argv)
 {
 	struct options options;
 	struct progress_line line;
-	struct report report = { .options = &options };
+	struct report report = { 0 };
 	struct watcher watcher = { .progress = progress_show, .data = &line };
 	struct session session = { .watcher = &watcher };
 	int r = options_parse(argc, argv, &options);
 
-	if (r)
-		goto out;
-	if (options.is_informational)
-		goto out_options;
-	progress_init(&options, &line);
-	if (options.error) {
-		r = report_wrong_options(&report);
-	} else {
+	if (!r && !options.is_informational) {
+		progress_init(&options, &line);
 		watcher.nr_interrupts = signals_install();
-		r = actions_run(&session, &report);
+		r = report_init(&options, &report);
+		if (!r)
+			r = act(&session, &report);
+		progress_clear(&line);
+		if (!r) {
+			log_result(&session, &report);
+			r = print(&report);
+		}
+		session_close(&session);
+		report_free(&report);
 	}
-	progress_clear(&line);
-	if (!r) {
-		log_result(&session, &report);
-		r = print(&report);
-	}
-	session_close(&session);
-	report_free(&report);
-out_options:
-	options_free(&options);
-out:
 	if (r)
 		fprintf(stderr, "cpuoff: %s\n", strerror(-r));
+	options_free(&options);
 	return r ? EXIT_ROLLED_BACK : report.exit_status;
 }

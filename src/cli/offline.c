@@ -8,7 +8,6 @@
 #include "cli/actions.h"
 #include "core/plan.h"
 #include "core/preflight.h"
-#include "host/methods.h"
 #include "host/tasks.h"
 
 /* With --skip-unpluggable, CPUs that the kernel keeps leave the selection. */
@@ -26,49 +25,24 @@ static bool is_partial(const struct report *report)
 	return !hwloc_bitmap_isequal(report->target, report->selection.target);
 }
 
-/* CPUs that are off because of an earlier operation are claimed as well, unless that one has all of them. */
+/*
+ * CPUs that are off because of an earlier operation are claimed as well. An earlier one that claims exactly the
+ * same is this one, asked for again.
+ */
 static int find_claim(const struct report *report, hwloc_bitmap_t claim, bool *ret_is_held)
 {
+	_cleanup_cpus_ hwloc_bitmap_t shared = hwloc_bitmap_alloc();
+
+	if (!shared)
+		return -ENOMEM;
 	*ret_is_held = false;
 	hwloc_bitmap_copy(claim, report->target);
 	for (size_t i = 0; i < report->journals.nr; i++) {
-		_cleanup_cpus_ hwloc_bitmap_t shared = hwloc_bitmap_alloc();
-
-		if (!shared)
-			return -ENOMEM;
 		hwloc_bitmap_and(shared, report->selection.already_offline, report->journals.list[i].claim);
 		hwloc_bitmap_or(claim, claim, shared);
-		if (cpus_is_empty(report->target) &&
-		    hwloc_bitmap_isequal(shared, report->selection.already_offline))
-			*ret_is_held = true;
 	}
-	return 0;
-}
-
-static int pick_ways(struct report *report, struct step_env *env)
-{
-	const struct request *request = &report->options->request;
-	const char *why_not = NULL;
-	struct finding *finding;
-	int r = methods_pick(request->method, env, &env->method, &why_not);
-
-	if (r == -EINVAL || (strcmp(request->migrate, "auto") && strcmp(request->migrate, "none"))) {
-		finding = findings_add(&report->findings, "no-such-way", SEVERITY_REFUSE, NULL,
-				       "See cpuoff --help.", "there is no %s \"%s\"",
-				       r ? "offline method" : "way of migration",
-				       r ? request->method : request->migrate);
-		if (finding)
-			finding->is_invalid = true;
-		return finding ? 0 : -ENOMEM;
-	}
-	if (r)
-		return findings_add(&report->findings, "method-unusable", SEVERITY_REFUSE, NULL,
-				    "Use --method=auto.", "the offline method %s %s", request->method,
-				    why_not) ?
-			       0 :
-			       -ENOMEM;
-	report->method = env->method->name;
-	report->evacuation = "none";
+	for (size_t i = 0; cpus_is_empty(report->target) && i < report->journals.nr; i++)
+		*ret_is_held |= hwloc_bitmap_isequal(claim, report->journals.list[i].claim);
 	return 0;
 }
 
@@ -89,7 +63,8 @@ static void conclude_offline(struct report *report, const struct run *run, enum 
 {
 	switch (outcome) {
 	case OUTCOME_DONE:
-		report_conclude(report, VERDICT_DONE, EXIT_DONE);
+		report_conclude(report, cpus_is_empty(report->target) ? VERDICT_NOTHING_TO_DO : VERDICT_DONE,
+				EXIT_DONE);
 		if (is_partial(report))
 			report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
 		break;
@@ -98,7 +73,7 @@ static void conclude_offline(struct report *report, const struct run *run, enum 
 		break;
 	case OUTCOME_ROLLED_BACK:
 		report_conclude(report, VERDICT_ROLLED_BACK,
-			 run->was_interrupted ? report_signal_status(EXIT_ROLLED_BACK) : EXIT_ROLLED_BACK);
+				run->was_interrupted ? report_signal_status(EXIT_ROLLED_BACK) : EXIT_ROLLED_BACK);
 		break;
 	case OUTCOME_STALE:
 		report_conclude(report, VERDICT_REFUSED, EXIT_REFUSED);
@@ -142,34 +117,60 @@ static int run_operation(struct session *session, struct report *report, struct 
 }
 
 /* Plans for the claim and runs it, or shows it in a dry run. */
-static int plan_and_run(struct session *session, struct report *report, hwloc_const_bitmap_t claim)
+static int plan_and_run(struct session *session, struct report *report, struct step_env *env)
 {
 	struct operation *operation = calloc(1, sizeof(*operation));
-	struct step_env env;
-	int r;
+	int r = operation ? 0 : -ENOMEM;
 
-	if (!operation)
-		return -ENOMEM;
-	session_init_env(session, report, &env);
-	env.target = claim;
-	r = session_list_others(&report->journals, NULL, (const struct operation ***)&env.others, &env.nr_others);
-	if (!r)
-		r = pick_ways(report, &env);
 	if (!r)
 		r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
 				  report->journals.list, report->journals.nr);
-	env.operation = operation->id;
-	if (!r)
-		r = plan_offline(&env, operation);
-	if (!r && !report_is_refused(report)) {
-		r = run_operation(session, report, &env, operation);
-		if (report->nr_runs)
-			operation = NULL;
+	if (!r) {
+		env->operation = operation->id;
+		r = plan_offline(env, operation);
 	}
-	free((void *)env.others);
+	if (!r && !report_is_refused(report)) {
+		r = run_operation(session, report, env, operation);
+		if (report->nr_runs)
+			return r; /* the report owns it now */
+	}
 	if (operation)
 		operation_free(operation);
 	free(operation);
+	return r;
+}
+
+/* The kernel did not take the way of evacuation, everything was put back, and another way is open. */
+static bool may_try_another_way(const struct report *report)
+{
+	const struct run *run = report->nr_runs ? &report->runs[0] : NULL;
+
+	return run && report->verdict == VERDICT_ROLLED_BACK && !run->was_interrupted &&
+	       !strcmp(report->options->request.migrate, "auto") &&
+	       (run->error == EOPNOTSUPP || run->error == ECANCELED);
+}
+
+static int move_and_take(struct session *session, struct report *report, hwloc_const_bitmap_t claim)
+{
+	const struct evacuation *failed = NULL;
+	const struct operation **others;
+	struct step_env env;
+	int r;
+
+	session_init_env(session, report, &env);
+	env.target = claim;
+	r = session_list_others(&report->journals, NULL, &others, &env.nr_others);
+	if (r)
+		return r;
+	env.others = others;
+	do {
+		report_drop_runs(report);
+		r = session_pick_ways(report, &env, failed);
+		failed = env.evacuation;
+		if (!r && !report_is_refused(report))
+			r = plan_and_run(session, report, &env);
+	} while (!r && may_try_another_way(report));
+	free(others);
 	return r;
 }
 
@@ -182,7 +183,7 @@ int actions_offline(struct session *session, struct report *report)
 	if (!claim)
 		return -ENOMEM;
 	do {
-		r = session_gather(session, report);
+		r = session_gather_work(session, report);
 		if (!r)
 			r = find_target(session, report);
 		if (!r && report_is_refused(report))
@@ -191,12 +192,16 @@ int actions_offline(struct session *session, struct report *report)
 			r = find_claim(report, claim, &is_held);
 		if (r)
 			return r;
+		if (cpus_is_empty(report->target) && is_partial(report)) {
+			report_conclude(report, VERDICT_ROLLED_BACK, EXIT_ROLLED_BACK);
+			return 0;
+		}
 		if (is_held || cpus_is_empty(claim)) {
 			report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
 			return 0;
 		}
 		r = report->options->request.dry_run ? 0 : session_lock(session, report);
 	} while (r > 0);
-	return r ? 0 : plan_and_run(session, report, claim);
+	return r ? 0 : move_and_take(session, report, claim);
 }
 

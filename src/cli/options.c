@@ -21,6 +21,7 @@ enum option {
 	OPTION_LIST,
 	OPTION_DRY_RUN,
 	OPTION_MIGRATE,
+	OPTION_PINNED,
 	OPTION_METHOD,
 	OPTION_ON_ERROR,
 	OPTION_TIMEOUT,
@@ -70,7 +71,8 @@ static struct poptOption action_options[] = {
 };
 
 static struct poptOption control_options[] = {
-	VALUE("migrate", OPTION_MIGRATE, "auto|none", "how work is moved away before"),
+	VALUE("migrate", OPTION_MIGRATE, "auto|partition|affinity|none", "how work is moved away before"),
+	VALUE("pinned", OPTION_PINNED, "move|refuse", "what to do with tasks pinned to these CPUs alone"),
 	VALUE("method", OPTION_METHOD, "auto|sequential", "how the kernel is made to take the CPUs"),
 	VALUE("on-error", OPTION_ON_ERROR, "rollback|stop|continue", "what to do when a CPU cannot go"),
 	VALUE("timeout", OPTION_TIMEOUT, "SECONDS", "give up waiting for one CPU after so long"),
@@ -113,7 +115,8 @@ static const struct {
 	unsigned int actions;
 } limits[] = {
 	{ OPTION_DRY_RUN, "dry-run", CHANGES },
-	{ OPTION_MIGRATE, "migrate", ON(ACTION_OFFLINE) },
+	{ OPTION_MIGRATE, "migrate", CHANGES },
+	{ OPTION_PINNED, "pinned", ON(ACTION_OFFLINE) },
 	{ OPTION_METHOD, "method", ON(ACTION_OFFLINE) },
 	{ OPTION_ON_ERROR, "on-error", ON(ACTION_OFFLINE) },
 	{ OPTION_TIMEOUT, "timeout", CHANGES },
@@ -184,6 +187,13 @@ static void set_on_error(struct parser *parser, const char *text)
 	complain(parser, "--on-error=%s: it is rollback, stop or continue", text);
 }
 
+static void set_pinned(struct parser *parser, const char *text)
+{
+	if (strcmp(text, "move") && strcmp(text, "refuse"))
+		complain(parser, "--pinned=%s: it is move or refuse", text);
+	parser->options->request.pinned = text;
+}
+
 static void set_timeout(struct parser *parser, const char *text)
 {
 	long seconds;
@@ -233,6 +243,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_MIGRATE:
 		request->migrate = value;
+		break;
+	case OPTION_PINNED:
+		set_pinned(parser, value);
 		break;
 	case OPTION_METHOD:
 		request->method = value;
@@ -393,10 +406,7 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 		r = parse(context, &parser);
 	}
 	poptFreeContext(context);
-	if (r)
-		options_free(&options);
-	else
-		*ret_options = options;
+	*ret_options = options;
 	return r;
 }
 

@@ -21,7 +21,7 @@ struct options {
 
 /*
  * Parses the command line. Returns 0, also where options->error says what is wrong, or -ENOMEM. --help,
- * --usage and --version are answered on stdout.
+ * --usage and --version are answered on stdout. The caller frees the options in any case.
  */
 int options_parse(int argc, const char **argv, struct options *ret_options) _must_check_;
 

@@ -2,6 +2,8 @@
 /* report.c - what an action has to tell: filled by cli/actions, laid out by cli/text and cli/json */
 #include "cli/report.h"
 
+#include <errno.h>
+
 #include "cli/signals.h"
 
 static const struct {
@@ -27,6 +29,16 @@ const char *verdict_format(enum verdict verdict)
 const char *report_format_machine(const struct report *report)
 {
 	return report->options->request.dry_run ? "as-before" : verdicts[report->verdict].machine;
+}
+
+int report_init(const struct options *options, struct report *ret_report)
+{
+	*ret_report = (struct report){
+		.options = options,
+		.target = hwloc_bitmap_alloc(),
+		.survivors = hwloc_bitmap_alloc(),
+	};
+	return ret_report->target && ret_report->survivors ? 0 : -ENOMEM;
 }
 
 void report_conclude(struct report *report, enum verdict verdict, int exit_status)
@@ -78,6 +90,8 @@ struct run *report_add_run(struct report *report, struct operation *operation)
 void report_forget(struct report *report)
 {
 	findings_free(&report->findings);
+	tasks_free(&report->tasks);
+	cgroups_free(&report->cgroups);
 	machine_free(&report->machine);
 	selection_free(&report->selection);
 	journals_free(&report->journals);
@@ -88,7 +102,7 @@ static bool is_journalled(const struct report *report, const struct operation *o
 	return operation >= report->journals.list && operation < report->journals.list + report->journals.nr;
 }
 
-void report_free(struct report *report)
+void report_drop_runs(struct report *report)
 {
 	for (size_t i = 0; i < report->nr_runs; i++) {
 		hwloc_bitmap_free(report->runs[i].changed);
@@ -98,6 +112,13 @@ void report_free(struct report *report)
 		free(report->runs[i].operation);
 	}
 	free(report->runs);
+	report->runs = NULL;
+	report->nr_runs = 0;
+}
+
+void report_free(struct report *report)
+{
+	report_drop_runs(report);
 	report_forget(report);
 	hwloc_bitmap_free(report->target);
 	hwloc_bitmap_free(report->survivors);

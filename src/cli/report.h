@@ -6,6 +6,8 @@
 #include "core/journal.h"
 #include "core/run.h"
 #include "core/select.h"
+#include "host/cgroups.h"
+#include "host/tasks.h"
 
 enum verdict {
 	VERDICT_DONE,
@@ -38,6 +40,8 @@ struct report {
 	struct findings findings;
 
 	struct machine machine;
+	struct cgroups cgroups;
+	struct tasks tasks;
 	struct selection selection;
 	hwloc_bitmap_t target;		/* CPUs that change state */
 	hwloc_bitmap_t survivors;	/* CPUs online that stay so */
@@ -52,6 +56,9 @@ struct report {
 /* "done", "rolled-back". */
 const char *verdict_format(enum verdict verdict);
 
+/* An empty report. Returns 0 or -ENOMEM. */
+int report_init(const struct options *options, struct report *ret_report) _must_check_;
+
 void report_conclude(struct report *report, enum verdict verdict, int exit_status);
 
 /* Turns the findings into a verdict. Returns true where they forbid to go on. */
@@ -62,6 +69,9 @@ int report_signal_status(int otherwise);
 
 /* Adds a run of @operation, which the report then owns unless it is one of its journals'. NULL: no memory. */
 struct run *report_add_run(struct report *report, struct operation *operation);
+
+/* Forgets the runs so far, for another try. */
+void report_drop_runs(struct report *report);
 
 /* Forgets what was read of the machine, to read it again. */
 void report_forget(struct report *report);

@@ -159,7 +159,8 @@ static int choose_selected(struct session *session, struct report *report, struc
 		if (request->restore_id && strcmp(request->restore_id, "all") &&
 		    strcmp(request->restore_id, journals->list[i].id))
 			continue;
-		r = select_restore(request, &journals->list[i], &report->findings, scope);
+		r = select_restore(request, &report->machine, &journals->list[i], &report->findings,
+				   scope);
 		if (!r && !cpus_is_empty(scope))
 			r = add_returning(returns, &journals->list[i], scope, false);
 	}
@@ -267,6 +268,8 @@ static int return_one(struct session *session, struct report *report, struct ret
 	env.operation = returning->operation->id;
 	r = session_list_others(&report->journals, returning->operation, (const struct operation ***)&env.others,
 			&env.nr_others);
+	if (!r)
+		r = session_pick_ways(report, &env, NULL);
 	if (!r && hwloc_bitmap_intersects(returning->scope, report->target))
 		r = plan_return(&env, returning->operation);
 	run->env = &env;
@@ -353,7 +356,7 @@ int actions_restore(struct session *session, struct report *report)
 
 	do {
 		returns_free(&returns);
-		r = session_gather(session, report);
+		r = session_gather_work(session, report);
 		if (!r)
 			r = choose(session, report, &returns);
 		if (!r && !report_is_refused(report))

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "host/methods.h"
 #include "host/writer.h"
 
 #define WAIT_STEP 0.2
@@ -74,6 +75,17 @@ int session_gather(struct session *session, struct report *report)
 	return journal_load_all(session->state, session->boot_id, &report->findings, &report->journals);
 }
 
+int session_gather_work(struct session *session, struct report *report)
+{
+	int r = session_gather(session, report);
+
+	if (!r)
+		r = cgroups_read(session->root, &report->machine, &report->cgroups);
+	if (!r)
+		r = tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
+	return r;
+}
+
 /* ---- judging ------------------------------------------------------------------------------------- */
 
 int session_resolve(struct session *session, struct report *report)
@@ -118,6 +130,17 @@ static void check_access(const struct session *session, const struct report *rep
 	}
 }
 
+/* kernel/sched/rt.c: the share of each CPU that deadline tasks may have, 0 where nothing limits it. */
+static double read_deadline_limit(const struct root *root)
+{
+	long runtime, period;
+
+	if (root_read_long(root, &runtime, "proc/sys/kernel/sched_rt_runtime_us") ||
+	    root_read_long(root, &period, "proc/sys/kernel/sched_rt_period_us") || runtime < 0 || period <= 0)
+		return 0;
+	return (double)runtime / (double)period;
+}
+
 int session_judge(const struct session *session, struct report *report,
 		 int (*preflight)(const struct facts *, struct findings *), const struct place *places,
 		 size_t nr_places)
@@ -128,6 +151,9 @@ int session_judge(const struct session *session, struct report *report,
 		.machine = &report->machine,
 		.target = report->target,
 		.survivors = report->survivors,
+		.tasks = &report->tasks,
+		.cgroups = &report->cgroups,
+		.deadline_limit = read_deadline_limit(session->root),
 		.places = places,
 		.nr_places = nr_places,
 	};
@@ -246,7 +272,44 @@ void session_init_env(struct session *session, struct report *report, struct ste
 		.target = report->target,
 		.survivors = report->survivors,
 		.findings = &report->findings,
+		.tasks = &report->tasks,
+		.cgroups = &report->cgroups,
 	};
+}
+
+static int refuse_way(struct report *report, bool is_unknown, const char *what, const char *name,
+		      const char *why_not)
+{
+	struct finding *finding =
+		is_unknown ? findings_add(&report->findings, "no-such-way", SEVERITY_REFUSE, NULL,
+					  "See cpuoff --help.", "there is no %s \"%s\"", what, name) :
+			     findings_add(&report->findings, "way-unusable", SEVERITY_REFUSE, NULL,
+					  "Leave the choice to cpuoff with auto.", "the %s %s cannot be used: %s",
+					  what, name, why_not);
+
+	if (!finding)
+		return -ENOMEM;
+	finding->is_invalid = is_unknown;
+	return 0;
+}
+
+int session_pick_ways(struct report *report, struct step_env *env, const struct evacuation *failed)
+{
+	const struct request *request = env->request;
+	char why_not[512] = "";
+	const char *reason = why_not;
+	int r = evacuations_pick(request->migrate, env, failed, &env->evacuation, why_not, sizeof(why_not));
+
+	if (r == -EINVAL || r == -EOPNOTSUPP)
+		return refuse_way(report, r == -EINVAL, "way of migration", request->migrate, reason);
+	if (r)
+		return r;
+	r = methods_pick(request->method, env, &env->method, &reason);
+	if (r == -EINVAL || r == -EOPNOTSUPP)
+		return refuse_way(report, r == -EINVAL, "offline method", request->method, reason);
+	report->evacuation = env->evacuation->name;
+	report->method = r ? NULL : env->method->name;
+	return r;
 }
 
 int session_list_others(const struct journals *journals, const struct operation *own,

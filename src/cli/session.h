@@ -5,6 +5,7 @@
 #include "base/watcher.h"
 #include "cli/report.h"
 #include "core/preflight.h"
+#include "host/evacuations.h"
 #include "host/root.h"
 #include "host/state.h"
 
@@ -21,6 +22,16 @@ struct session {
  * where that is impossible, with the finding that says why; or -errno.
  */
 int session_gather(struct session *session, struct report *report) _must_check_;
+
+/* Reads tasks and cpusets, too, for those who will move them. Returns as session_gather(). */
+int session_gather_work(struct session *session, struct report *report) _must_check_;
+
+/*
+ * Chooses the offline method and the way of moving work, after the one that @failed or from the first on, and
+ * puts them into @env. Where that is impossible, a finding says why. Returns 0 or -errno.
+ */
+int session_pick_ways(struct report *report, struct step_env *env, const struct evacuation *failed)
+	_must_check_;
 
 /* Resolves the request's selectors into report->selection. */
 int session_resolve(struct session *session, struct report *report) _must_check_;

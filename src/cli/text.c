@@ -102,6 +102,17 @@ static void print_step(const struct report *report, const struct step *step)
 		       is_undone ? step->items[i].before : step->items[i].after);
 }
 
+/* In the order in which things happen: what is still to be applied, then what is undone. */
+static void print_steps(const struct report *report, const struct operation *operation)
+{
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		if (operation->steps[i].state == STATE_PLANNED)
+			print_step(report, &operation->steps[i]);
+	for (struct step *step = NULL; (step = run_next_to_undo(operation, step));)
+		if (step_is_in_force(step))
+			print_step(report, step);
+}
+
 static void print_plan(const struct report *report)
 {
 	bool is_return = report->options->request.action == ACTION_RESTORE;
@@ -114,9 +125,7 @@ static void print_plan(const struct report *report)
 		       report->evacuation);
 	printf("steps\n");
 	for (size_t i = 0; i < report->nr_runs; i++)
-		for (size_t j = 0; j < report->runs[i].operation->nr_steps; j++)
-			if (report->runs[i].operation->steps[j].nr_items)
-				print_step(report, &report->runs[i].operation->steps[j]);
+		print_steps(report, report->runs[i].operation);
 	printf("This was a dry run: nothing was changed.\n");
 }
 
@@ -178,18 +187,16 @@ static void print_status(const struct report *report)
 		printf("No operation is in force.\n");
 	for (size_t i = 0; i < report->journals.nr; i++) {
 		const struct operation *operation = &report->journals.list[i];
-		_cleanup_cpus_ hwloc_bitmap_t drift = hwloc_bitmap_dup(operation->claim);
+		_cleanup_cpus_ hwloc_bitmap_t drift = hwloc_bitmap_alloc(), off = hwloc_bitmap_alloc();
 
 		printf("%s\n", operation->id);
 		printf("  %-12s %s, by: %s\n", "started", operation->started, operation->command);
-		printf("  ");
-		print_cpus("off", operation->claim, "");
-		if (drift)
-			hwloc_bitmap_and(drift, drift, report->machine.online);
-		if (drift && !cpus_is_empty(drift)) {
-			printf("  ");
-			print_cpus("drift", drift, ": something else brought them back");
-		}
+		if (!drift || !off || hwloc_bitmap_andnot(off, operation->claim, report->machine.online) < 0 ||
+		    operation_find_drift(operation, report->machine.online, drift))
+			return;
+		print_cpus("  off", off, "");
+		if (!cpus_is_empty(drift))
+			print_cpus("  drift", drift, ": something else brought them back");
 		printf("  %-12s", "to undo");
 		for (size_t j = 0; j < operation->nr_steps; j++)
 			if (step_is_in_force(&operation->steps[j]))
@@ -203,7 +210,8 @@ void text_print(const struct report *report)
 {
 	print_findings(report);
 	print_failures(report);
-	if (report->options->json || report->options->quiet)
+	if (report->options->json || report->options->quiet || report->options->error ||
+	    report->verdict == VERDICT_INVALID)
 		return;
 	if (report->options->request.action == ACTION_STATUS)
 		print_status(report);

@@ -5,12 +5,18 @@
 #include <string.h>
 
 #include "host/hotplug.h"
+#include "host/partition.h"
 #include "host/rcu.h"
+#include "host/tasks.h"
 #include "host/trace.h"
 
 const struct step_kind *const kinds[] = {
 	&rcu_kind, /* first: all that follows waits for grace periods, too */
 	&trace_kind,
+	&partition_others_kind,
+	&tasks_keep_kind,
+	&partition_kind,
+	&tasks_affinity_kind,
 	&hotplug_kind,
 	NULL,
 };

@@ -89,9 +89,15 @@ int plan_return(struct step_env *env, struct operation *operation)
 	int r = 0;
 
 	drop_spent_steps(operation);
-	for (const struct step_kind *const *kind = kinds; !r && *kind; kind++)
-		if ((*kind)->lifetime == LIFETIME_DURING)
-			r = add_step(env, operation, *kind);
+	for (const struct step_kind *const *kind = kinds; !r && *kind; kind++) {
+		size_t nr = operation->nr_steps;
+
+		if ((*kind)->is_per_cpu)
+			continue;
+		r = add_step(env, operation, *kind);
+		if (!r && operation->nr_steps > nr && operation->steps[nr].lifetime != LIFETIME_DURING)
+			step_free(&operation->steps[--operation->nr_steps]);
+	}
 	return r;
 }
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/partition.h"
+
 /*
  * A rule's check puts into @cpus the CPUs concerned and returns the sentence, to be freed, or NULL with @cpus
  * empty where there is nothing to say.
@@ -14,6 +16,8 @@ struct rule {
 	enum severity severity;
 	bool is_permission;
 	bool is_forcible;
+	/* may lower the severity, for this machine and request */
+	enum severity (*weigh)(const struct facts *facts);
 	char *(*check)(const struct facts *facts, hwloc_bitmap_t cpus);
 	const char *remedy;
 };
@@ -106,13 +110,22 @@ static char *check_cpu0(const struct facts *facts, hwloc_bitmap_t cpus)
 	return strdup("cpu0 is in the selection: firmware, suspend and some interrupts may need it");
 }
 
+/* Who asks for the later threads alone wants the first ones to stay. */
+static bool asks_for_smt(const struct request *request)
+{
+	for (size_t i = 0; i < request->nr_selectors; i++)
+		if (request->selectors[i].kind == SELECT_SMT)
+			return true;
+	return false;
+}
+
 static char *check_sibling_stays(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	_cleanup_cpus_ hwloc_bitmap_t siblings = hwloc_bitmap_alloc();
 	_cleanup_free_ char *list = NULL;
 	unsigned int cpu;
 
-	if (!siblings)
+	if (!siblings || asks_for_smt(facts->request))
 		return NULL;
 	cpus_foreach(cpu, facts->target)
 		if (facts->machine->cpus[cpu].siblings)
@@ -126,6 +139,129 @@ static char *check_sibling_stays(const struct facts *facts, hwloc_bitmap_t cpus)
 	return cpus_count(cpus) == 1 ?
 		       util_asprintf("%s shares a core with the selection and stays online", list) :
 		       util_asprintf("%s share cores with the selection and stay online", list);
+}
+
+/* ---- tasks and cpusets ------------------------------------------------------------------------ */
+
+#define NAMES_SHOWN 8
+
+/* Adds ", NAME" to @list, up to a number that a person reads; NULL where there is no memory. */
+static char *add_name(char *list, size_t nr, const char *fmt, ...)
+{
+	_cleanup_free_ char *name = NULL, *old = list;
+	va_list ap;
+
+	if (!list)
+		return NULL;
+	if (nr >= NAMES_SHOWN)
+		return nr == NAMES_SHOWN ? util_asprintf("%s, ...", list) : steal_pointer(&old);
+	va_start(ap, fmt);
+	name = util_vasprintf(fmt, ap);
+	va_end(ap);
+	return name ? util_asprintf("%s%s%s", list, nr ? ", " : "", name) : NULL;
+}
+
+static bool is_pinned_to_target(const struct facts *facts, const struct task *task)
+{
+	return !task_is_kernel(task) && task_is_pinned(task, facts->machine) &&
+	       task_is_pinned_to(task, facts->machine, facts->target);
+}
+
+static char *check_pinned(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	_cleanup_free_ char *names = strdup("");
+	size_t nr = 0;
+
+	for (size_t i = 0; facts->tasks && i < facts->tasks->nr; i++) {
+		const struct task *task = &facts->tasks->list[i];
+		_cleanup_free_ char *mask = NULL;
+
+		if (!is_pinned_to_target(facts, task))
+			continue;
+		hwloc_bitmap_or(cpus, cpus, task->mask);
+		mask = cpus_format(task->mask);
+		names = add_name(names, nr++, "%d %s on %s%s", (int)task->tid, task->comm, mask ? mask : "",
+				 task_is_realtime(task) ? " (real-time)" : "");
+	}
+	if (!nr)
+		return NULL;
+	hwloc_bitmap_and(cpus, cpus, facts->target);
+	return util_asprintf("%zu thread%s pinned to the target alone: %s", nr, nr == 1 ? " is" : "s are",
+			     names ? names : "");
+}
+
+/* They are moved and get their masks back; but a real-time one may need that very CPU. */
+static enum severity weigh_pinned(const struct facts *facts)
+{
+	const char *pinned = facts->request->pinned;
+
+	if (pinned)
+		return !strcmp(pinned, "refuse") ? SEVERITY_REFUSE : SEVERITY_NOTE;
+	for (size_t i = 0; i < facts->tasks->nr; i++)
+		if (is_pinned_to_target(facts, &facts->tasks->list[i]) &&
+		    task_is_realtime(&facts->tasks->list[i]))
+			return SEVERITY_REFUSE;
+	return SEVERITY_NOTE;
+}
+
+/* The partition that governs a thread: its root domain has the bandwidth. */
+static const struct cgroup *find_domain(const struct facts *facts, const struct task *task)
+{
+	const struct cgroup *cgroup = task->cgroup;
+
+	while (cgroup && cgroup->depth && !cgroup_is_partition(cgroup))
+		cgroup = cgroups_parent(facts->cgroups, cgroup);
+	return cgroup;
+}
+
+static char *check_domain(const struct facts *facts, const struct cgroup *domain, hwloc_bitmap_t cpus)
+{
+	_cleanup_free_ char *names = strdup("");
+	double sum = 0, limit;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < facts->tasks->nr; i++) {
+		const struct task *task = &facts->tasks->list[i];
+
+		if (task->bandwidth <= 0 || find_domain(facts, task) != domain)
+			continue;
+		sum += task->bandwidth;
+		names = add_name(names, nr++, "%d %s %.2f", (int)task->tid, task->comm, task->bandwidth);
+	}
+	hwloc_bitmap_copy(cpus, facts->survivors);
+	if (domain && domain->effective)
+		hwloc_bitmap_and(cpus, cpus, domain->effective);
+	limit = facts->deadline_limit * cpus_count(cpus);
+	if (!nr || sum <= limit || cpus_count(cpus) == 0) {
+		hwloc_bitmap_zero(cpus);
+		return NULL;
+	}
+	return util_asprintf("deadline tasks need %.2f CPUs and %u remain for them, of which the kernel "
+			     "admits %.2f: %s",
+			     sum, cpus_count(cpus), limit, names ? names : "");
+}
+
+/* An isolated partition lets CPUs go past the kernel's own admission test, kernel/sched/deadline.c. */
+static char *check_deadline(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	char *message = NULL;
+
+	if (!facts->tasks || facts->deadline_limit <= 0)
+		return NULL;
+	for (size_t i = 0; !message && i < facts->tasks->nr; i++)
+		if (facts->tasks->list[i].bandwidth > 0)
+			message = check_domain(facts, find_domain(facts, &facts->tasks->list[i]), cpus);
+	return message;
+}
+
+static char *check_survivors_partitioned(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	if (!facts->cgroups || cpus_is_empty(facts->survivors) ||
+	    partition_leaves_root(facts->cgroups, facts->survivors))
+		return NULL;
+	hwloc_bitmap_copy(cpus, facts->survivors);
+	return strdup("all CPUs that would remain are in cpuset partitions of others: nothing is left for the "
+		      "rest of the system");
 }
 
 static const struct rule offline_rules[] = {
@@ -143,6 +279,13 @@ static const struct rule offline_rules[] = {
 	  .remedy = "Leave one of these CPUs online with --except, or boot without isolcpus=." },
 	{ "cpu0", SEVERITY_REFUSE, .check = check_cpu0,
 	  .remedy = "Add --allow-cpu0 if this machine is known to run without it." },
+	{ "survivors-partitioned", SEVERITY_REFUSE, .check = check_survivors_partitioned,
+	  .remedy = "Dissolve one of these partitions, or leave some CPUs out with --except." },
+	{ "deadline-bandwidth", SEVERITY_REFUSE, .check = check_deadline,
+	  .remedy = "Stop some of these tasks, or take fewer CPUs." },
+	{ "pinned-tasks", SEVERITY_REFUSE, .check = check_pinned, .weigh = weigh_pinned,
+	  .remedy = "They run on other CPUs meanwhile and get their masks back; --pinned=move accepts that, "
+		    "--pinned=refuse refuses." },
 	{ "smt-sibling-stays", SEVERITY_WARN, .check = check_sibling_stays,
 	  .remedy = "Select whole cores with --core-of if the core is faulty or is to be replaced." },
 };
@@ -213,6 +356,8 @@ static int run_rule(const struct rule *rule, const struct facts *facts, struct f
 		return -ENOMEM;
 	finding->is_permission = rule->is_permission;
 	finding->is_forcible = rule->is_forcible;
+	if (rule->weigh)
+		finding->severity = rule->weigh(facts);
 	if (rule->is_forcible && facts->request->force)
 		finding->severity = SEVERITY_WARN;
 	return 0;

@@ -11,6 +11,8 @@
 #include "base/machine.h"
 #include "base/request.h"
 #include "base/step.h"
+#include "host/cgroups.h"
+#include "host/tasks.h"
 
 struct facts {
 	const struct request *request;
@@ -19,6 +21,9 @@ struct facts {
 	hwloc_const_bitmap_t survivors;	/* CPUs online that would stay so */
 	const struct place *places;	/* of CPUs to bring back, from their journals */
 	size_t nr_places;
+	const struct tasks *tasks;
+	const struct cgroups *cgroups;
+	double deadline_limit;		/* deadline bandwidth that the kernel admits per CPU, 0: any */
 	const char *denied_path;	/* a file that must be written and may not be, NULL if there is none */
 	int denied_errno;
 };

@@ -40,35 +40,41 @@ static int apply_step(struct run *run, struct step *step)
 		return r;
 	}
 	r = kind->apply(step, run->env);
+	step->state = STATE_APPLIED; /* as far as it came: from here on the items tell */
 	if (!r && kind->verify)
 		r = kind->verify(step, run->env);
-	if (r)
-		return r;
-	step->state = STATE_APPLIED;
-	return save(run);
+	return r ? r : save(run);
 }
 
-static int apply_planned(struct run *run, enum lifetime longest)
+static int apply_all(struct run *run)
 {
 	for (size_t i = 0; i < run->operation->nr_steps; i++) {
 		struct step *step = &run->operation->steps[i];
-		int r;
+		int r = apply_step(run, step);
 
-		if (step->state != STATE_PLANNED || step->lifetime > longest)
-			continue;
-		r = apply_step(run, step);
 		if (r) {
 			run->failed_step = step;
+			run->error = -r;
 			return r;
 		}
 	}
 	return 0;
 }
 
+/* On the way back they only help: without one of them the CPUs return all the same, more slowly. */
+static void apply_helpers(struct run *run)
+{
+	for (size_t i = 0; i < run->operation->nr_steps; i++) {
+		struct step *step = &run->operation->steps[i];
+
+		if (step->state == STATE_PLANNED && step->lifetime == LIFETIME_DURING && apply_step(run, step))
+			continue;
+	}
+}
+
 /* ---- undoing --------------------------------------------------------------------------------- */
 
-/* The step after @last in the order of undo ranks; steps of one rank in the order of their application. */
-static struct step *next_to_undo(const struct operation *operation, const struct step *last)
+struct step *run_next_to_undo(const struct operation *operation, const struct step *last)
 {
 	struct step *next = NULL;
 
@@ -110,7 +116,7 @@ static int undo(struct run *run, enum lifetime longest)
 	struct step *step = NULL;
 	int first_error = 0;
 
-	while ((step = next_to_undo(run->operation, step)) && !must_stop(run)) {
+	while ((step = run_next_to_undo(run->operation, step)) && !must_stop(run)) {
 		int r;
 
 		if (!is_due(run, step, longest))
@@ -185,8 +191,11 @@ static bool any_failed(const struct operation *operation)
 
 static enum outcome offline(struct run *run)
 {
-	int r = apply_planned(run, LIFETIME_UNTIL_RESTORE);
+	int r = apply_all(run);
 
+	/* a signal during the very last write means the same as one before */
+	if (!r && watcher_interrupts(run->env->watcher) > run->env->interrupts_allowed)
+		r = -EINTR;
 	run->was_interrupted = watcher_interrupts(run->env->watcher) > 0;
 	note_changed(run, false);
 	if (run->env->stuck)
@@ -221,7 +230,8 @@ enum outcome run_offline(struct run *run)
 	if (is_stale(run))
 		return OUTCOME_STALE;
 	run->env->interrupts_allowed = 0;
-	hwloc_bitmap_copy(run->changed, run->env->target);
+	/* those of the claim that are off already are another operation's */
+	hwloc_bitmap_and(run->changed, run->env->target, run->env->machine->online);
 	outcome = offline(run);
 	run->seconds = util_now() - start;
 	return outcome;
@@ -232,8 +242,7 @@ static enum outcome bring_back(struct run *run)
 	int r;
 
 	run->env->is_return = true;
-	/* They only help: without them the CPUs return all the same, more slowly. */
-	apply_planned(run, LIFETIME_DURING);
+	apply_helpers(run);
 	r = undo(run, LIFETIME_UNTIL_RESTORE);
 	run->was_interrupted = watcher_interrupts(run->env->watcher) > 0;
 	note_changed(run, true);

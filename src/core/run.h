@@ -27,9 +27,16 @@ struct run {
 	bool was_interrupted;		/* a signal ended it early */
 	int journal_error;		/* errno where the journal could not be written */
 	const struct step *failed_step;	/* the step that could not be applied, or NULL */
+	int error;			/* why, as an errno */
 	hwloc_bitmap_t changed;		/* CPUs that went offline, or came online; the caller frees it */
 	double seconds;
 };
+
+/*
+ * The step to be undone after @last, or the first with NULL: by undo rank, and those of one rank in the order
+ * of their application. NULL after the last one.
+ */
+struct step *run_next_to_undo(const struct operation *operation, const struct step *last);
 
 /*
  * Applies all steps, then undoes those that are in force only meanwhile. Where one fails, everything is put

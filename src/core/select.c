@@ -2,11 +2,13 @@
 /*
  * select.c - from selectors to the target set: what the user named, in the kernel's own CPU numbers
  *
- * A selector is looked up in a list of places: CPU, socket, die, core, node. For a selection the list is
- * the machine's, with what journals know of CPUs that the kernel hides; for a restore it is the journal's.
- * What a selector means is its `match`, online and offline CPUs alike; they are told apart at the end.
+ * A selector is looked up in a list of places: CPU, socket, die, core, node. For a selection the
+ * list is the machine's, with what journals know of CPUs that the kernel hides; for a restore it is
+ * the journal's. What a selector means is its `match`, online and offline CPUs alike; they are told
+ * apart at the end.
  *
- * Inside this file -EINVAL means that a finding says what is wrong, and the selector yields nothing more.
+ * Inside this file -EINVAL means that a finding says what is wrong, and the selector yields nothing
+ * more.
  */
 #include "core/select.h"
 
@@ -14,13 +16,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* Lists are read up to this number where no id is higher: what does not exist can then be named exactly. */
+/*
+ * Lists are read up to this number where no id is higher: what does not exist can then be named
+ * exactly.
+ */
 #define LIST_MAX 65535L
 
 #define BIT(n) (1U << (n))
 
-static const char list_remedy[] =
-	"Write a list as numbers and ranges parted by commas, such as 0-3,8 or 0-31:2, without blanks.";
+static const char list_remedy[] = "Write a list as numbers and ranges parted by commas, such as "
+				  "0-3,8 or 0-31:2, without blanks.";
 static const char show_remedy[] = "See what there is with cpuoff --list.";
 
 /* The words and rules of a kind of id. */
@@ -47,12 +52,14 @@ struct context {
 	const struct machine *machine;
 	const struct root *root;
 	const struct topology *topology; /* NULL where hwloc could not load */
+	/* for a restore: the machine as it is now, with the CPUs that stayed online */
+	const struct machine *now;
 };
 
 /* What one selector means. */
 struct match {
-	hwloc_bitmap_t cpus;	/* online and offline */
-	hwloc_bitmap_t ids;	/* what hwloc is asked for: numbers of sockets or nodes, else one CPU of each object */
+	hwloc_bitmap_t cpus; /* online and offline */
+	hwloc_bitmap_t ids; /* what to ask hwloc for: sockets or nodes, else a CPU of each object */
 };
 
 static void match_free(struct match *match)
@@ -83,14 +90,16 @@ static int set_unite(hwloc_bitmap_t set, hwloc_const_bitmap_t other)
 static bool is_said(const struct findings *findings, const char *rule, const char *message)
 {
 	for (size_t i = 0; i < findings->nr; i++)
-		if (!strcmp(findings->list[i].rule, rule) && !strcmp(findings->list[i].message, message))
+		if (!strcmp(findings->list[i].rule, rule) &&
+		    !strcmp(findings->list[i].message, message))
 			return true;
 	return false;
 }
 
 /* Each sentence once: several journals are asked the same, and a selector may be given twice. */
-_printf_(7, 0) static int say(struct context *ctx, const char *rule, enum severity severity, bool is_invalid,
-	       hwloc_const_bitmap_t cpus, const char *remedy, const char *fmt, va_list ap)
+_printf_(7, 0) static int say(struct context *ctx, const char *rule, enum severity severity,
+			      bool is_invalid, hwloc_const_bitmap_t cpus, const char *remedy,
+			      const char *fmt, va_list ap)
 {
 	_cleanup_free_ char *message = util_vasprintf(fmt, ap);
 	struct finding *finding;
@@ -109,7 +118,7 @@ _printf_(7, 0) static int say(struct context *ctx, const char *rule, enum severi
 
 /* The selection itself is wrong. Returns -EINVAL, or -ENOMEM. */
 _printf_(5, 6) static int reject(struct context *ctx, const char *rule, hwloc_const_bitmap_t cpus,
-				  const char *remedy, const char *fmt, ...)
+				 const char *remedy, const char *fmt, ...)
 {
 	va_list ap;
 	int r;
@@ -122,7 +131,7 @@ _printf_(5, 6) static int reject(struct context *ctx, const char *rule, hwloc_co
 
 /* The selection is well formed and must not be carried out. Returns 0 or -ENOMEM. */
 _printf_(5, 6) static int refuse(struct context *ctx, const char *rule, hwloc_const_bitmap_t cpus,
-				  const char *remedy, const char *fmt, ...)
+				 const char *remedy, const char *fmt, ...)
 {
 	va_list ap;
 	int r;
@@ -134,7 +143,7 @@ _printf_(5, 6) static int refuse(struct context *ctx, const char *rule, hwloc_co
 }
 
 _printf_(6, 7) static int tell(struct context *ctx, const char *rule, enum severity severity,
-				hwloc_const_bitmap_t cpus, const char *remedy, const char *fmt, ...)
+			       hwloc_const_bitmap_t cpus, const char *remedy, const char *fmt, ...)
 {
 	va_list ap;
 	int r;
@@ -160,18 +169,20 @@ static char *name_cpus(hwloc_const_bitmap_t cpus)
 }
 
 /* "there is no node 1, and none over 65535" */
-static char *name_missing(const char *word, hwloc_const_bitmap_t missing, bool is_over, unsigned int max)
+static char *name_missing(const char *word, hwloc_const_bitmap_t missing, bool is_over,
+			  unsigned int max)
 {
 	_cleanup_free_ char *named = name_set(word, missing);
 
 	if (!named)
 		return NULL;
 	if (!is_over)
-		return util_asprintf("there %s no %s", cpus_count(missing) == 1 ? "is" : "are", named);
+		return util_asprintf("there %s no %s", cpus_count(missing) == 1 ? "is" : "are",
+				     named);
 	if (cpus_is_empty(missing))
 		return util_asprintf("there is no %s over %u", word, max);
-	return util_asprintf("there %s no %s, and none over %u", cpus_count(missing) == 1 ? "is" : "are",
-			     named, max);
+	return util_asprintf("there %s no %s, and none over %u",
+			     cpus_count(missing) == 1 ? "is" : "are", named, max);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -209,14 +220,16 @@ static int reject_list(struct context *ctx, const struct selector *selector)
 			      text + good);
 	if (has_backward_range(text))
 		return reject(ctx, "selection-invalid", NULL, list_remedy,
-			      "the list \"%s\" of --%s has a range that runs backwards", text, option);
-	return reject(ctx, "selection-invalid", NULL, list_remedy,
-		      "the list \"%s\" of --%s is malformed: a number is missing, or a stride is not"
-		      " between 1 and the end",
-		      text, option);
+			      "the list \"%s\" of --%s has a range that runs backwards", text,
+			      option);
+	return reject(
+		ctx, "selection-invalid", NULL, list_remedy,
+		"the list \"%s\" of --%s is malformed: a number is missing, or a stride is not "
+		"between 1 and the end",
+		text, option);
 }
 
-/* Reads the list @text of @selector, and tells whether some of it lies over @max and was left out. */
+/* Reads the list @text of @selector, and tells whether some of it was left out, being over @max. */
 static int parse_list(struct context *ctx, const struct selector *selector, const char *text,
 		      unsigned int max, hwloc_bitmap_t ret_ids, bool *ret_is_over)
 {
@@ -262,11 +275,12 @@ struct scope {
 
 static bool is_in_scope(const struct place *place, const struct scope *scope)
 {
-	return !scope->has_socket || (place->socket != CPU_ID_NONE && place->socket == scope->socket);
+	return !scope->has_socket ||
+	       (place->socket != CPU_ID_NONE && place->socket == scope->socket);
 }
 
-static int existing_ids(const struct context *ctx, enum selector_kind kind, const struct scope *scope,
-			hwloc_bitmap_t ret_ids)
+static int existing_ids(const struct context *ctx, enum selector_kind kind,
+			const struct scope *scope, hwloc_bitmap_t ret_ids)
 {
 	for (size_t i = 0; i < ctx->nr_places; i++) {
 		long id = place_id(&ctx->places[i], kind);
@@ -298,7 +312,8 @@ static int add_places(const struct context *ctx, enum selector_kind kind, const 
 
 static bool is_same_core(const struct place *a, const struct place *b)
 {
-	return a->core != CPU_ID_NONE && a->core == b->core && a->die == b->die && a->socket == b->socket;
+	return a->core != CPU_ID_NONE && a->core == b->core && a->die == b->die &&
+	       a->socket == b->socket;
 }
 
 static const struct place *find_place(const struct context *ctx, unsigned int cpu)
@@ -309,10 +324,26 @@ static const struct place *find_place(const struct context *ctx, unsigned int cp
 	return NULL;
 }
 
-static int reject_kind(struct context *ctx, enum selector_kind kind)
+static struct place place_of(const struct machine *machine, unsigned int number)
+{
+	const struct cpu *cpu = &machine->cpus[number];
+
+	return (struct place){ .cpu = number,
+			       .socket = cpu->socket,
+			       .die = cpu->die,
+			       .core = cpu->core,
+			       .node = cpu->node,
+			       .thread = cpu->thread };
+}
+
+static int reject_kind(struct context *ctx, enum selector_kind kind, const struct scope *scope)
 {
 	const char *rule = id_kinds[kind].missing_rule;
 
+	if (scope->has_socket)
+		return reject(ctx, rule, NULL, "Select by --node, --core-of or --cpu.",
+			      "the kernel gives no %s numbers in socket %ld", id_kinds[kind].word,
+			      scope->socket);
 	if (kind == SELECT_NODE)
 		return reject(ctx, rule, NULL, "Select by --socket or --cpu.",
 			      "this machine has no NUMA nodes: the kernel shows none");
@@ -327,22 +358,26 @@ static int reject_missing(struct context *ctx, enum selector_kind kind, const st
 	const char *word = id_kinds[kind].word;
 	_cleanup_free_ char *lack = name_missing(word, missing, is_over, list_max(existing));
 	_cleanup_free_ char *list = cpus_format(existing);
-	_cleanup_free_ char *in = scope->has_socket ? util_asprintf(" in socket %ld", scope->socket) :
-						      strdup("");
+	_cleanup_free_ char *in =
+		scope->has_socket ? util_asprintf(" in socket %ld", scope->socket) : strdup("");
 	bool is_single = cpus_count(existing) == 1;
 
 	if (!lack || !list || !in)
 		return -ENOMEM;
-	return reject(ctx, id_kinds[kind].missing_rule, NULL, show_remedy, "%s%s; %s%s%s %s %s", lack, in,
-		      is_single ? "the only " : "", word, is_single ? "" : "s", is_single ? "is" : "are",
-		      list);
+	return reject(ctx, id_kinds[kind].missing_rule, NULL, show_remedy, "%s%s; %s%s%s %s %s",
+		      lack, in, is_single ? "the only " : "", word, is_single ? "" : "s",
+		      is_single ? "is" : "are", list);
 }
 
-/* Reads ids of @kind that have to exist; a restore asks one journal of several, and takes what it has. */
+/*
+ * Reads ids of @kind that have to exist; a restore asks one journal of several, and takes what it
+ * has.
+ */
 static int parse_ids(struct context *ctx, const struct selector *selector, const char *text,
 		     enum selector_kind kind, const struct scope *scope, hwloc_bitmap_t ret_ids)
 {
-	_cleanup_cpus_ hwloc_bitmap_t existing = hwloc_bitmap_alloc(), missing = hwloc_bitmap_alloc();
+	_cleanup_cpus_ hwloc_bitmap_t existing = hwloc_bitmap_alloc(),
+				      missing = hwloc_bitmap_alloc();
 	bool is_over;
 	int r;
 
@@ -353,8 +388,8 @@ static int parse_ids(struct context *ctx, const struct selector *selector, const
 		r = parse_list(ctx, selector, text, list_max(existing), ret_ids, &is_over);
 	if (r || !ctx->machine)
 		return r;
-	if (cpus_is_empty(existing) && !scope->has_socket)
-		return reject_kind(ctx, kind);
+	if (cpus_is_empty(existing))
+		return reject_kind(ctx, kind, scope);
 	if (hwloc_bitmap_andnot(missing, ret_ids, existing))
 		return -ENOMEM;
 	if (is_over || !cpus_is_empty(missing))
@@ -433,8 +468,8 @@ static int refuse_empty_nodes(struct context *ctx, hwloc_const_bitmap_t empty)
 		return -ENOMEM;
 	return refuse(ctx, "node-without-cpus", hidden,
 		      "Bring those CPUs online first, or select a node that has CPUs online.",
-		      "%s %s no CPUs online; the kernel hides the node of %s while offline", nodes, verb,
-		      cpus);
+		      "%s %s no CPUs online; the kernel hides the node of %s while offline", nodes,
+		      verb, cpus);
 }
 
 static int refuse_overlap(struct context *ctx, const struct node *a, const struct node *b)
@@ -447,7 +482,8 @@ static int refuse_overlap(struct context *ctx, const struct node *a, const struc
 	cpus = name_set("CPU", shared);
 	if (!cpus)
 		return -ENOMEM;
-	return refuse(ctx, "topology-contradiction", shared, "Select the CPUs themselves with --cpu.",
+	return refuse(ctx, "topology-contradiction", shared,
+		      "Select the CPUs themselves with --cpu.",
 		      "the kernel's files say that %s %s to node %ld and to node %ld", cpus,
 		      cpus_count(shared) == 1 ? "belongs" : "belong", a->id, b->id);
 }
@@ -461,7 +497,8 @@ static int check_overlaps(struct context *ctx, const struct node *node)
 
 		if (other == node || !hwloc_bitmap_intersects(node->cpus, other->cpus))
 			continue;
-		r = other < node ? refuse_overlap(ctx, other, node) : refuse_overlap(ctx, node, other);
+		r = other < node ? refuse_overlap(ctx, other, node)
+				 : refuse_overlap(ctx, node, other);
 		if (r)
 			return r;
 	}
@@ -478,13 +515,13 @@ static int add_socket_list(char **text, const struct machine *machine, unsigned 
 
 	if (!part)
 		return -ENOMEM;
-	cpus_foreach(cpu, cpus)
+	cpus_foreach (cpu, cpus)
 		if (machine->cpus[cpu].socket == (long)socket && set_add(part, cpu))
 			return -ENOMEM;
 	list = name_set("CPU", part);
-	longer = list ? util_asprintf("%s%ssocket %u (%s)", *text ? *text : "", *text ? ", " : "", socket,
-				      list) :
-			NULL;
+	longer = list ? util_asprintf("%s%ssocket %u (%s)", *text ? *text : "", *text ? ", " : "",
+				      socket, list)
+		      : NULL;
 	if (!longer)
 		return -ENOMEM;
 	free(*text);
@@ -502,13 +539,13 @@ static int note_sockets(struct context *ctx, const struct node *node)
 
 	if (!sockets)
 		return -ENOMEM;
-	cpus_foreach(cpu, node->cpus)
+	cpus_foreach (cpu, node->cpus)
 		if (machine->cpus[cpu].socket != CPU_ID_NONE &&
 		    set_add(sockets, (unsigned int)machine->cpus[cpu].socket))
 			return -ENOMEM;
 	if (cpus_count(sockets) < 2)
 		return 0;
-	cpus_foreach(socket, sockets) {
+	cpus_foreach (socket, sockets) {
 		int r = add_socket_list(&text, machine, socket, node->cpus);
 
 		if (r)
@@ -519,8 +556,8 @@ static int note_sockets(struct context *ctx, const struct node *node)
 }
 
 /*
- * Journals give the CPUs of a node that it lost, the kernel's own file the rest. Of a CPU that two nodes
- * claim the places name only one, therefore the file is asked here.
+ * Journals give the CPUs of a node that it lost, the kernel's own file the rest. Of a CPU that two
+ * nodes claim the places name only one, therefore the file is asked here.
  */
 static int match_machine_nodes(struct context *ctx, hwloc_const_bitmap_t ids, struct match *match)
 {
@@ -541,7 +578,10 @@ static int match_machine_nodes(struct context *ctx, hwloc_const_bitmap_t ids, st
 	return 0;
 }
 
-/* hwloc lends a node without CPUs those of its neighbours: such a node is refused before it is asked. */
+/*
+ * hwloc lends a node without CPUs those of its neighbours: such a node is refused before it is
+ * asked.
+ */
 static int drop_empty_nodes(struct context *ctx, hwloc_bitmap_t ids)
 {
 	_cleanup_cpus_ hwloc_bitmap_t empty = hwloc_bitmap_dup(ids);
@@ -575,11 +615,32 @@ static int match_node(struct context *ctx, const struct selector *selector, stru
 	return r;
 }
 
+/* The first online CPU of these, or CPU_NONE. */
+static unsigned int first_of(hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t online)
+{
+	unsigned int cpu;
+
+	cpus_foreach (cpu, cpus)
+		if (hwloc_bitmap_isset(online, cpu))
+			break;
+	return cpu;
+}
+
+/* Adds a die, core or cache; hwloc is asked for it by a CPU that it knows, an online one. */
+static int match_add(const struct context *ctx, hwloc_const_bitmap_t cpus, struct match *match)
+{
+	unsigned int first = first_of(cpus, ctx->machine->online);
+
+	if (first != CPU_NONE && set_add(match->ids, first))
+		return -ENOMEM;
+	return set_unite(match->cpus, cpus);
+}
+
 /* ---- dies and cores -------------------------------------------------------------------------- */
 
 /* [SOCKET:]LIST: what stands before the first colon is a socket where it is a single number. */
-static int parse_scope(struct context *ctx, const struct selector *selector, struct scope *ret_scope,
-		       const char **ret_list)
+static int parse_scope(struct context *ctx, const struct selector *selector,
+		       struct scope *ret_scope, const char **ret_list)
 {
 	_cleanup_cpus_ hwloc_bitmap_t sockets = hwloc_bitmap_alloc();
 	_cleanup_free_ char *text = NULL;
@@ -599,15 +660,16 @@ static int parse_scope(struct context *ctx, const struct selector *selector, str
 	r = parse_ids(ctx, selector, text, SELECT_SOCKET, &(struct scope){ 0 }, sockets);
 	if (r)
 		return r;
-	/* a number beyond every list, which only a restore lets pass, is no socket's: CPU_ID_NONE */
+	/* a number over all lists, which only a restore lets pass, is no socket's: CPU_ID_NONE */
 	*ret_scope = (struct scope){ .has_socket = true, .socket = hwloc_bitmap_first(sockets) };
 	*ret_list = selector->text + length + 1;
 	return 0;
 }
 
-/* The sockets that have the @id. CPUs without a socket number count as one socket of that number. */
-static int sockets_of_id(const struct context *ctx, enum selector_kind kind, const struct scope *scope,
-			 long id, hwloc_bitmap_t ret_sockets, bool *ret_is_ambiguous)
+/* The sockets that have the @id. CPUs without a socket number count as one socket more. */
+static int sockets_of_id(const struct context *ctx, enum selector_kind kind,
+			 const struct scope *scope, long id, hwloc_bitmap_t ret_sockets,
+			 bool *ret_is_ambiguous)
 {
 	bool has_none = false;
 
@@ -626,8 +688,8 @@ static int sockets_of_id(const struct context *ctx, enum selector_kind kind, con
 	return 0;
 }
 
-static int check_sockets(struct context *ctx, const struct selector *selector, const struct scope *scope,
-			 hwloc_const_bitmap_t ids)
+static int check_sockets(struct context *ctx, const struct selector *selector,
+			 const struct scope *scope, hwloc_const_bitmap_t ids)
 {
 	_cleanup_cpus_ hwloc_bitmap_t sockets = hwloc_bitmap_alloc();
 	_cleanup_free_ char *list = NULL;
@@ -637,7 +699,7 @@ static int check_sockets(struct context *ctx, const struct selector *selector, c
 
 	if (!sockets)
 		return -ENOMEM;
-	cpus_foreach(id, ids) {
+	cpus_foreach (id, ids) {
 		int r = sockets_of_id(ctx, selector->kind, scope, id, sockets, &is_ambiguous);
 
 		if (r)
@@ -649,8 +711,8 @@ static int check_sockets(struct context *ctx, const struct selector *selector, c
 			return -ENOMEM;
 		return reject(ctx, kind->ambiguous_rule, NULL,
 			      "Put the socket in front, as in --die 1:0 or --core 1:0-3.",
-			      "the number does not say which %s is meant: %s %u is in %s", kind->word,
-			      kind->word, id, list);
+			      "the number does not say which %s is meant: %s %u is in %s",
+			      kind->word, kind->word, id, list);
 	}
 	return 0;
 }
@@ -661,12 +723,13 @@ static bool is_several_cores(const struct context *ctx, hwloc_const_bitmap_t cpu
 	const struct cpu *first = NULL;
 	unsigned int cpu;
 
-	cpus_foreach(cpu, cpus) {
+	cpus_foreach (cpu, cpus) {
 		const struct cpu *c = &ctx->machine->cpus[cpu];
 
 		if (!first)
 			first = c;
-		if (first->die != c->die || (first->siblings && !hwloc_bitmap_isset(first->siblings, cpu)))
+		if (first->die != c->die ||
+		    (first->siblings && !hwloc_bitmap_isset(first->siblings, cpu)))
 			return true;
 	}
 	return false;
@@ -683,13 +746,11 @@ static int match_scoped_id(struct context *ctx, enum selector_kind kind, const s
 	if (!one || !cpus || set_add(one, id))
 		return -ENOMEM;
 	r = add_places(ctx, kind, scope, one, cpus);
-	if (!r)
-		r = set_unite(match->cpus, cpus);
-	if (r || !ctx->machine)
+	if (r)
 		return r;
-	if (hwloc_bitmap_and(cpus, cpus, ctx->machine->online))
-		return -ENOMEM;
-	if (!cpus_is_empty(cpus) && set_add(match->ids, (unsigned int)hwloc_bitmap_first(cpus)))
+	if (!ctx->machine)
+		return set_unite(match->cpus, cpus);
+	if (match_add(ctx, cpus, match) || hwloc_bitmap_and(cpus, cpus, ctx->machine->online))
 		return -ENOMEM;
 	if (kind != SELECT_CORE || !is_several_cores(ctx, cpus))
 		return 0;
@@ -714,7 +775,7 @@ static int match_scoped(struct context *ctx, const struct selector *selector, st
 	/* where there are no such numbers at all, the socket in front is not what is wrong */
 	r = existing_ids(ctx, selector->kind, &anywhere, existing);
 	if (!r && ctx->machine && cpus_is_empty(existing))
-		r = reject_kind(ctx, selector->kind);
+		r = reject_kind(ctx, selector->kind, &anywhere);
 	if (!r)
 		r = parse_scope(ctx, selector, &scope, &list);
 	if (!r)
@@ -726,7 +787,7 @@ static int match_scoped(struct context *ctx, const struct selector *selector, st
 		r = check_sockets(ctx, selector, &scope, ids);
 	if (r)
 		return r;
-	cpus_foreach(id, ids) {
+	cpus_foreach (id, ids) {
 		r = match_scoped_id(ctx, selector->kind, &scope, id, match);
 		if (r)
 			return r;
@@ -742,7 +803,8 @@ static int refuse_hidden(struct context *ctx, unsigned int cpu, const char *word
 
 	if (!cpus || set_add(cpus, cpu))
 		return -ENOMEM;
-	return refuse(ctx, "offline-place-unknown", cpus, "Name another CPU of it, one that is online.",
+	return refuse(ctx, "offline-place-unknown", cpus,
+		      "Name another CPU of it, one that is online.",
 		      "CPU %u is offline, and the kernel hides its %s", cpu, word);
 }
 
@@ -755,32 +817,36 @@ static int add_same_core(const struct context *ctx, const struct place *place, h
 }
 
 /* The siblings that the kernel shows, and those that are offline, by their place. */
-static int add_core(struct context *ctx, const struct place *place, hwloc_bitmap_t cpus)
+static int match_core(struct context *ctx, const struct place *place, struct match *match)
 {
-	_cleanup_cpus_ hwloc_bitmap_t same = hwloc_bitmap_alloc();
+	_cleanup_cpus_ hwloc_bitmap_t core = hwloc_bitmap_alloc();
 	const struct cpu *cpu = &ctx->machine->cpus[place->cpu];
 	int r;
 
-	if (!same)
+	if (!core)
 		return -ENOMEM;
-	r = add_same_core(ctx, place, same);
-	if (r)
-		return r;
-	if (!cpu->is_online || !cpu->siblings)
-		return set_unite(cpus, same);
-	if (hwloc_bitmap_andnot(same, same, ctx->machine->online) || set_unite(cpus, same))
-		return -ENOMEM;
-	return set_unite(cpus, cpu->siblings);
+	r = add_same_core(ctx, place, core);
+	if (!r && cpu->is_online && cpu->siblings &&
+	    (hwloc_bitmap_andnot(core, core, ctx->machine->online) ||
+	     set_unite(core, cpu->siblings)))
+		r = -ENOMEM;
+	return r ? r : match_add(ctx, core, match);
 }
 
 static int match_core_of_cpu(struct context *ctx, unsigned int number, struct match *match)
 {
 	const struct place *place = find_place(ctx, number);
+	struct place stayed;
 	const struct cpu *cpu;
 
-	/* another journal may have it */
-	if (!ctx->machine)
+	if (!ctx->machine) {
+		/* another journal may have it, or it stayed online while its sibling went */
+		if (!place && machine_has_cpu(ctx->now, number)) {
+			stayed = place_of(ctx->now, number);
+			place = &stayed;
+		}
 		return place ? add_same_core(ctx, place, match->cpus) : 0;
+	}
 	cpu = &ctx->machine->cpus[number];
 	if (!cpu->siblings && place->core == CPU_ID_NONE) {
 		if (!cpu->is_online)
@@ -788,9 +854,7 @@ static int match_core_of_cpu(struct context *ctx, unsigned int number, struct ma
 		return reject(ctx, id_kinds[SELECT_CORE_OF].missing_rule, NULL, "Select by --cpu.",
 			      "the kernel does not show which core CPU %u belongs to", number);
 	}
-	if (cpu->is_online && set_add(match->ids, number))
-		return -ENOMEM;
-	return add_core(ctx, place, match->cpus);
+	return match_core(ctx, place, match);
 }
 
 static int match_core_of(struct context *ctx, const struct selector *selector, struct match *match)
@@ -804,7 +868,7 @@ static int match_core_of(struct context *ctx, const struct selector *selector, s
 	r = parse_cpus(ctx, selector, cpus);
 	if (r)
 		return r;
-	cpus_foreach(cpu, cpus) {
+	cpus_foreach (cpu, cpus) {
 		r = match_core_of_cpu(ctx, cpu, match);
 		if (r)
 			return r;
@@ -825,11 +889,7 @@ static int match_cache_of_cpu(struct context *ctx, unsigned int cpu, struct matc
 	if (r == -ENOENT)
 		return refuse(ctx, "no-such-cache", self, "Select by --die, --core-of or --cpu.",
 			      "the kernel shows no cache of CPU %u", cpu);
-	if (!r)
-		r = set_unite(match->cpus, sharers);
-	if (!r && ctx->machine->cpus[cpu].is_online)
-		r = set_add(match->ids, cpu);
-	return r;
+	return r ? r : match_add(ctx, sharers, match);
 }
 
 static int match_l3_of(struct context *ctx, const struct selector *selector, struct match *match)
@@ -842,12 +902,13 @@ static int match_l3_of(struct context *ctx, const struct selector *selector, str
 		return -ENOMEM;
 	r = parse_cpus(ctx, selector, cpus);
 	if (!r && !ctx->machine)
-		r = reject(ctx, "selection-invalid", NULL, "Select by --socket, --die, --core-of or --cpu.",
-			   "--l3-of cannot be resolved while the CPUs are offline: the kernel hides which"
-			   " of them share a cache");
+		r = reject(ctx, "selection-invalid", NULL,
+			   "Select by --socket, --die, --core-of or --cpu.",
+			   "--l3-of cannot be resolved while the CPUs are offline: the kernel "
+			   "hides which of them share a cache");
 	if (r)
 		return r;
-	cpus_foreach(cpu, cpus) {
+	cpus_foreach (cpu, cpus) {
 		/* it shares the cache of a CPU before it */
 		if (hwloc_bitmap_isset(match->cpus, cpu))
 			continue;
@@ -859,17 +920,6 @@ static int match_l3_of(struct context *ctx, const struct selector *selector, str
 }
 
 /* ---- hardware threads ------------------------------------------------------------------------ */
-
-/* The first online CPU of a core, or CPU_NONE. */
-static unsigned int first_of(hwloc_const_bitmap_t siblings, hwloc_const_bitmap_t online)
-{
-	unsigned int cpu;
-
-	cpus_foreach(cpu, siblings)
-		if (hwloc_bitmap_isset(online, cpu))
-			break;
-	return cpu;
-}
 
 /* An offline CPU is not the first online thread of a core that has one. */
 static bool has_online_sibling(const struct context *ctx, const struct place *place)
@@ -896,7 +946,8 @@ static bool is_later_thread(const struct context *ctx, const struct place *place
 static int match_smt(struct context *ctx, struct match *match)
 {
 	for (size_t i = 0; i < ctx->nr_places; i++)
-		if (is_later_thread(ctx, &ctx->places[i]) && set_add(match->cpus, ctx->places[i].cpu))
+		if (is_later_thread(ctx, &ctx->places[i]) &&
+		    set_add(match->cpus, ctx->places[i].cpu))
 			return -ENOMEM;
 	return 0;
 }
@@ -911,7 +962,7 @@ static int hwloc_threads(const struct context *ctx, hwloc_bitmap_t ret_cpus)
 
 	if (!core)
 		return -ENOMEM;
-	cpus_foreach(cpu, online) {
+	cpus_foreach (cpu, online) {
 		int r = topology_cpus(ctx->topology, TOPOLOGY_CORE, cpu, core);
 
 		if (r == -ENOMEM)
@@ -949,7 +1000,8 @@ static int hwloc_object(const struct context *ctx, enum selector_kind kind, unsi
 	if (r == -ENOENT && kind == SELECT_DIE) {
 		socket = ctx->machine->cpus[id].socket;
 		if (socket != CPU_ID_NONE)
-			r = topology_cpus(ctx->topology, TOPOLOGY_SOCKET, (unsigned int)socket, ret_cpus);
+			r = topology_cpus(ctx->topology, TOPOLOGY_SOCKET, (unsigned int)socket,
+					  ret_cpus);
 	}
 	if (r == -ENOENT) {
 		hwloc_bitmap_zero(ret_cpus);
@@ -969,7 +1021,7 @@ static int hwloc_match(const struct context *ctx, enum selector_kind kind, hwloc
 		return -ENOMEM;
 	if (kind == SELECT_SMT)
 		return hwloc_threads(ctx, ret_cpus);
-	cpus_foreach(id, ids) {
+	cpus_foreach (id, ids) {
 		r = hwloc_object(ctx, kind, id, cpus);
 		if (!r)
 			r = set_unite(ret_cpus, cpus);
@@ -983,14 +1035,15 @@ static bool has_siblings(const struct machine *machine, hwloc_const_bitmap_t cpu
 {
 	unsigned int cpu;
 
-	cpus_foreach(cpu, cpus)
+	cpus_foreach (cpu, cpus)
 		if (!machine->cpus[cpu].siblings)
 			return false;
 	return true;
 }
 
 /* Each sharer of a cache must name the same sharers. */
-static int is_cache_complete(const struct context *ctx, hwloc_const_bitmap_t cpus, bool *ret_is_complete)
+static int is_cache_complete(const struct context *ctx, hwloc_const_bitmap_t cpus,
+			     bool *ret_is_complete)
 {
 	_cleanup_cpus_ hwloc_bitmap_t sharers = hwloc_bitmap_alloc();
 	bool complete = true;
@@ -998,7 +1051,7 @@ static int is_cache_complete(const struct context *ctx, hwloc_const_bitmap_t cpu
 
 	if (!sharers)
 		return -ENOMEM;
-	cpus_foreach(cpu, cpus) {
+	cpus_foreach (cpu, cpus) {
 		int r = topology_kernel_last_cache(ctx->root, ctx->machine, cpu, sharers);
 
 		if (!r && hwloc_bitmap_and(sharers, sharers, ctx->machine->online))
@@ -1016,7 +1069,7 @@ static bool is_in_two_nodes(const struct machine *machine, hwloc_const_bitmap_t 
 	unsigned int cpu;
 
 	for (size_t i = 0; i < machine->nr_nodes; i++)
-		cpus_foreach(cpu, cpus)
+		cpus_foreach (cpu, cpus)
 			if (hwloc_bitmap_isset(machine->nodes[i].cpus, cpu) &&
 			    machine->cpus[cpu].node != machine->nodes[i].id)
 				return true;
@@ -1024,11 +1077,11 @@ static bool is_in_two_nodes(const struct machine *machine, hwloc_const_bitmap_t 
 }
 
 /*
- * Whether the kernel's files alone leave no doubt of what a selector means: no online CPU is without the
- * number that is asked for, since it could belong to the selection, and none has two.
+ * Whether the kernel's files alone leave no doubt of what a selector means: no online CPU is
+ * without the number that is asked for, since it could belong to the selection, and none has two.
  */
-static int is_complete(const struct context *ctx, enum selector_kind kind, hwloc_const_bitmap_t cpus,
-		       bool *ret_is_complete)
+static int is_complete(const struct context *ctx, enum selector_kind kind,
+		       hwloc_const_bitmap_t cpus, bool *ret_is_complete)
 {
 	const struct machine *machine = ctx->machine;
 
@@ -1060,12 +1113,13 @@ static int report_difference(struct context *ctx, const struct selector *selecto
 		return -ENOMEM;
 	if (complete)
 		return tell(ctx, "topology-disagreement", SEVERITY_NOTE, kernel, NULL,
-			    "--%s%s%s means %s in the kernel's files%s and %s to hwloc; the kernel's files"
-			    " are complete and count",
+			    "--%s%s%s means %s in the kernel's files%s and %s to hwloc; the "
+			    "kernel's files are complete and count",
 			    option, blank, text, ours, basis, theirs);
-	return refuse(ctx, "topology-contradiction", kernel, "Select the CPUs themselves with --cpu.",
-		      "--%s%s%s means %s in the kernel's files%s and %s to hwloc, and the kernel's files"
-		      " alone leave doubt",
+	return refuse(ctx, "topology-contradiction", kernel,
+		      "Select the CPUs themselves with --cpu.",
+		      "--%s%s%s means %s in the kernel's files%s and %s to hwloc, and the kernel's "
+		      "files alone leave doubt",
 		      option, blank, text, ours, basis, theirs);
 }
 
@@ -1080,8 +1134,8 @@ static int confirm(struct context *ctx, const struct selector *selector, const s
 		return -ENOMEM;
 	if (!ctx->topology)
 		return tell(ctx, "hwloc-unavailable", SEVERITY_NOTE, NULL, NULL,
-			    "hwloc could not read this machine, so the selection rests on the kernel's files"
-			    " alone");
+			    "hwloc could not read this machine, so the selection rests on the "
+			    "kernel's files alone");
 	r = hwloc_match(ctx, selector->kind, match->ids, hwloc);
 	if (r || hwloc_bitmap_isequal(kernel, hwloc))
 		return r;
@@ -1094,30 +1148,31 @@ static int refuse_siblings(struct context *ctx, unsigned int a, unsigned int b)
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	const struct machine *machine = ctx->machine;
 	_cleanup_free_ char *of_a = cpus_format(machine->cpus[a].siblings);
-	_cleanup_free_ char *of_b = machine->cpus[b].siblings ? cpus_format(machine->cpus[b].siblings) :
-								strdup("nothing");
+	_cleanup_free_ char *of_b = machine->cpus[b].siblings
+					    ? cpus_format(machine->cpus[b].siblings)
+					    : strdup("nothing");
 
 	if (!cpus || !of_a || !of_b || set_add(cpus, a) || set_add(cpus, b))
 		return -ENOMEM;
 	return refuse(ctx, "topology-contradiction", cpus,
 		      "Run cpuoff again once no CPU changes state, or select with --cpu.",
-		      "the kernel's files contradict each other: the core of CPU %u is %s, and the core of"
-		      " CPU %u is %s",
+		      "the kernel's files contradict each other: the core of CPU %u is %s, and "
+		      "the core of CPU %u is %s",
 		      a, of_a, b, of_b);
 }
 
-/* Siblings that do not name each other: the files were read while CPUs came or went, or are wrong. */
+/* Siblings that do not name each other: CPUs came or went meanwhile, or the files are wrong. */
 static int check_siblings(struct context *ctx, hwloc_const_bitmap_t cpus)
 {
 	const struct machine *machine = ctx->machine;
 	unsigned int cpu, sibling;
 
-	cpus_foreach(cpu, cpus) {
+	cpus_foreach (cpu, cpus) {
 		hwloc_const_bitmap_t siblings = machine->cpus[cpu].siblings;
 
 		if (!siblings || !machine->cpus[cpu].is_online)
 			continue;
-		cpus_foreach(sibling, siblings) {
+		cpus_foreach (sibling, siblings) {
 			const struct cpu *other = &machine->cpus[sibling];
 
 			if (other->is_online &&
@@ -1153,11 +1208,13 @@ static int match_selector(struct context *ctx, const struct selector *selector, 
 	return -EINVAL;
 }
 
-static int check_match(struct context *ctx, const struct selector *selector, const struct match *match)
+static int check_match(struct context *ctx, const struct selector *selector,
+		       const struct match *match)
 {
 	int r = 0;
 
-	if (selector->kind == SELECT_CPU || selector->kind == SELECT_EXCEPT || cpus_is_empty(match->cpus))
+	if (selector->kind == SELECT_CPU || selector->kind == SELECT_EXCEPT ||
+	    cpus_is_empty(match->cpus))
 		return 0;
 	if (selector->kind == SELECT_SMT)
 		r = check_siblings(ctx, ctx->machine->online);
@@ -1237,21 +1294,23 @@ static int reject_empty(struct context *ctx, const struct tally *tally, bool is_
 
 	if (!tally->has_named && !tally->has_threads)
 		return reject(ctx, "selection-empty", NULL,
-			      "Name what is meant with --socket, --node, --die, --core, --core-of, --l3-of,"
-			      " --cpu or --smt.",
+			      "Name what is meant with --socket, --node, --die, --core, "
+			      "--core-of, --l3-of, --cpu or --smt.",
 			      "nothing is selected");
 	if (is_excepted)
-		return reject(ctx, "selection-empty", NULL, "Leave some of the CPUs out of --except.",
-			      "nothing is selected: --except takes away every CPU that the rest names");
+		return reject(
+			ctx, "selection-empty", NULL, "Leave some of the CPUs out of --except.",
+			"nothing is selected: --except takes away every CPU that the rest names");
 	if (tally->has_named)
 		return reject(ctx, "selection-empty", NULL, "Leave --smt out to take whole cores.",
-			      "nothing is selected: every CPU that is named is the first online hardware"
-			      " thread of its core, and --smt keeps those");
+			      "nothing is selected: every CPU that is named is the first online "
+			      "hardware thread of its core, and --smt keeps those");
 	if (control)
-		return reject(ctx, "selection-empty", NULL, show_remedy,
-			      "nothing is selected: no core has more than one hardware thread online (SMT"
-			      " control reads \"%s\")",
-			      control);
+		return reject(
+			ctx, "selection-empty", NULL, show_remedy,
+			"nothing is selected: no core has more than one hardware thread online "
+			"(SMT control reads \"%s\")",
+			control);
 	return reject(ctx, "selection-empty", NULL, show_remedy,
 		      "nothing is selected: no core has more than one hardware thread online");
 }
@@ -1260,7 +1319,8 @@ static int reject_empty(struct context *ctx, const struct tally *tally, bool is_
 
 static int note_hidden(struct context *ctx, enum selector_kind kind)
 {
-	_cleanup_cpus_ hwloc_bitmap_t hidden = hwloc_bitmap_alloc(), existing = hwloc_bitmap_alloc();
+	_cleanup_cpus_ hwloc_bitmap_t hidden = hwloc_bitmap_alloc(),
+				      existing = hwloc_bitmap_alloc();
 	_cleanup_free_ char *cpus = NULL;
 	bool is_single;
 	int r;
@@ -1283,9 +1343,9 @@ static int note_hidden(struct context *ctx, enum selector_kind kind)
 }
 
 /*
- * Phones call each cluster of one chip a socket, some hypervisors each virtual CPU. Real boards have had up
- * to four sockets a node (front side bus machines, ia64), never more; a machine without nodes and with more
- * than two sockets is a phone. There a "socket" is nothing that can be pulled.
+ * Phones call each cluster of one chip a socket, some hypervisors each virtual CPU. Real boards
+ * have had up to four sockets a node (front side bus machines, ia64), never more; a machine without
+ * nodes and with more than two sockets is a phone. There a "socket" is nothing that can be pulled.
  */
 static int warn_sockets(struct context *ctx)
 {
@@ -1305,8 +1365,8 @@ static int warn_sockets(struct context *ctx)
 		return 0;
 	return tell(ctx, "sockets-outnumber-nodes", SEVERITY_WARN, NULL,
 		    "Make sure that the number stands for what is to be serviced.",
-		    "the kernel shows %u sockets and %u NUMA node%s with CPUs; such sockets are often clusters"
-		    " of one chip or virtual CPUs, not packages",
+		    "the kernel shows %u sockets and %u NUMA node%s with CPUs; such sockets are "
+		    "often clusters of one chip or virtual CPUs, not packages",
 		    nr_sockets, nr_nodes, nr_nodes == 1 ? "" : "s");
 }
 
@@ -1351,8 +1411,9 @@ static void place_from_journal(struct place *place, const struct operation *oper
 	}
 }
 
-static struct place *read_places(const struct machine *machine, const struct operation *const *operations,
-				 size_t nr_operations, size_t *ret_nr_places)
+static struct place *read_places(const struct machine *machine,
+				 const struct operation *const *operations, size_t nr_operations,
+				 size_t *ret_nr_places)
 {
 	struct place *places = calloc(cpus_count(machine->present) + 1, sizeof(*places));
 	size_t nr = 0;
@@ -1365,8 +1426,7 @@ static struct place *read_places(const struct machine *machine, const struct ope
 
 		if (!c->is_present)
 			continue;
-		*place = (struct place){ .cpu = cpu, .socket = c->socket, .die = c->die, .core = c->core,
-					 .node = c->node, .thread = c->thread };
+		*place = place_of(machine, cpu);
 		for (size_t i = 0; !c->is_online && i < nr_operations; i++)
 			place_from_journal(place, operations[i]);
 		nr++;
@@ -1404,20 +1464,25 @@ static int finish(struct context *ctx, const struct tally *tally, struct selecti
 		if (r != -EINVAL)
 			return r;
 	}
-	if (hwloc_bitmap_andnot(selection->already_offline, selection->target, ctx->machine->online) ||
+	if (hwloc_bitmap_andnot(selection->already_offline, selection->target,
+				ctx->machine->online) ||
 	    hwloc_bitmap_and(selection->target, selection->target, ctx->machine->online))
 		return -ENOMEM;
 	return 0;
 }
 
-int select_resolve(const struct request *request, const struct root *root, const struct machine *machine,
-		   const struct topology *topology, const struct operation *const *operations,
-		   size_t nr_operations, struct findings *findings, struct selection *ret_selection)
+int select_resolve(const struct request *request, const struct root *root,
+		   const struct machine *machine, const struct topology *topology,
+		   const struct operation *const *operations, size_t nr_operations,
+		   struct findings *findings, struct selection *ret_selection)
 {
 	_cleanup_(selection_free) struct selection selection = { 0 };
 	_cleanup_(tally_free) struct tally tally = { 0 };
-	struct context ctx = { .findings = findings, .machine = machine, .root = root, .topology = topology };
-	_cleanup_free_ struct place *places = read_places(machine, operations, nr_operations, &ctx.nr_places);
+	struct context ctx = {
+		.findings = findings, .machine = machine, .root = root, .topology = topology
+	};
+	_cleanup_free_ struct place *places =
+		read_places(machine, operations, nr_operations, &ctx.nr_places);
 	int r;
 
 	if (!places)
@@ -1451,13 +1516,16 @@ void selection_free(struct selection *selection)
 
 /* ---- a restore ------------------------------------------------------------------------------- */
 
-int select_restore(const struct request *request, const struct operation *operation,
-		   struct findings *findings, hwloc_bitmap_t ret_cpus)
+int select_restore(const struct request *request, const struct machine *machine,
+		   const struct operation *operation, struct findings *findings,
+		   hwloc_bitmap_t ret_cpus)
 {
 	_cleanup_(tally_free) struct tally tally = { 0 };
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-	struct context ctx = { .findings = findings, .places = operation->places,
-			       .nr_places = operation->nr_places };
+	struct context ctx = { .findings = findings,
+			       .places = operation->places,
+			       .nr_places = operation->nr_places,
+			       .now = machine };
 	bool is_excepted;
 	int r;
 
@@ -1466,7 +1534,7 @@ int select_restore(const struct request *request, const struct operation *operat
 	r = cpus ? tally_alloc(&tally) : -ENOMEM;
 	for (size_t i = 0; !r && i < request->nr_selectors; i++)
 		r = resolve(&ctx, &request->selectors[i], &tally, NULL);
-	if (!r && !tally.has_named && !tally.has_threads) {
+	if (!r && !ctx.has_refusal && !tally.has_named && !tally.has_threads) {
 		r = reject_empty(&ctx, &tally, false);
 		r = r == -EINVAL ? 0 : r;
 	}

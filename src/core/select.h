@@ -33,9 +33,10 @@ int select_resolve(const struct request *request, const struct root *root, const
 
 /*
  * For --restore: the CPUs among those that @operation claims which the selectors mean, by the places in its
- * journal. Returns 0 or -errno.
+ * journal. @machine tells the core of a CPU that is online while its sibling is claimed. Returns 0 or -errno.
  */
-int select_restore(const struct request *request, const struct operation *operation,
-		   struct findings *findings, hwloc_bitmap_t ret_cpus) _must_check_;
+int select_restore(const struct request *request, const struct machine *machine,
+		   const struct operation *operation, struct findings *findings, hwloc_bitmap_t ret_cpus)
+	_must_check_;
 
 void selection_free(struct selection *selection);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/hotplug.h"
+#include "host/partition.h"
 #include "host/writer.h"
 
 /* Somebody may bring CPUs back while others still go; more often than this it is a quarrel. */
@@ -64,6 +65,9 @@ static int sequential_pass(struct step *step, struct step_env *env, struct onlin
 			continue;
 		if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
 			return -EINTR;
+		r = partition_check(env);
+		if (r)
+			return r;
 		r = take_item(step, env, item, mask);
 		if (r && (env->stuck || env->request->on_error != ON_ERROR_CONTINUE))
 			return r;

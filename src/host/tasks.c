@@ -1,24 +1,670 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tasks.c - threads and the CPUs that they may run on */
+/* tasks.c - threads, the CPUs that they may run on, and step kind task.affinity */
 #include "host/tasks.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
 
-int tasks_move_self(hwloc_const_bitmap_t cpus)
+#include "host/evacuations.h"
+
+/* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000UL
+#define PF_NO_SETAFFINITY 0x04000000UL
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+/* CPUs that masks are made for on the way back, where nothing is allocated. */
+#define MASK_CPUS 65536
+
+/* Threads made while a pass runs need another one; more often than this something makes them for ever. */
+#define PASSES 10
+
+/* The mask of a thread that nobody pinned. */
+#define UNPINNED "any"
+
+/* ---- reading --------------------------------------------------------------------------------------- */
+
+/* What /proc/PID/task/TID/stat tells. */
+struct stat_fields {
+	char comm[16];
+	pid_t parent;
+	unsigned long flags;
+	unsigned long long start;
+	unsigned int policy;
+};
+
+/* The name is the process's own choice: what is no plain character must not reach a terminal. */
+static void copy_comm(char *comm, size_t size, const char *text, size_t length)
 {
-	size_t nr = (size_t)(hwloc_bitmap_last(cpus) + 1), size = CPU_ALLOC_SIZE(nr);
-	cpu_set_t *set = CPU_ALLOC(nr ? nr : 1);
+	size_t i;
+
+	for (i = 0; i < length && i < size - 1; i++)
+		comm[i] = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
+	comm[i] = '\0';
+}
+
+/* Allocates nothing. Returns 0, or -EINVAL for a text that is none. */
+static int parse_stat(char *text, struct stat_fields *ret_fields)
+{
+	char *open = strchr(text, '('), *close = strrchr(text, ')'), *field, *rest;
+	int nr = 3;
+
+	if (!open || !close || close < open)
+		return -EINVAL;
+	copy_comm(ret_fields->comm, sizeof(ret_fields->comm), open + 1, (size_t)(close - open - 1));
+	rest = close + 1 + strspn(close + 1, " ");
+	for (; (field = strsep(&rest, " ")); nr++) {
+		if (nr == 4)
+			ret_fields->parent = (pid_t)strtol(field, NULL, 10);
+		else if (nr == 9)
+			ret_fields->flags = strtoul(field, NULL, 10);
+		else if (nr == 22)
+			ret_fields->start = strtoull(field, NULL, 10);
+		else if (nr == 41)
+			ret_fields->policy = (unsigned int)strtoul(field, NULL, 10);
+	}
+	return nr > 41 ? 0 : -EINVAL;
+}
+
+static int read_stat(const struct root *root, pid_t tid, struct stat_fields *ret_fields)
+{
+	char path[64], text[2048];
+	int r;
+
+	snprintf(path, sizeof(path), "proc/%d/stat", (int)tid);
+	r = root_read_buffer(root, path, text, sizeof(text));
+	return r ? r : parse_stat(text, ret_fields);
+}
+
+/* The cpulist after "Cpus_allowed_list:" in the status file, which works for a thread's id as well. */
+static int read_mask_text(const struct root *root, pid_t tid, char *buffer, size_t size, const char **ret_list)
+{
+	static const char key[] = "\nCpus_allowed_list:";
+	char path[64], *list;
+	int r;
+
+	snprintf(path, sizeof(path), "proc/%d/status", (int)tid);
+	r = root_read_buffer(root, path, buffer, size);
+	if (r)
+		return r;
+	list = strstr(buffer, key);
+	if (!list)
+		return -EINVAL;
+	list += strlen(key);
+	list += strspn(list, " \t");
+	list[strcspn(list, "\n")] = '\0';
+	*ret_list = list;
+	return 0;
+}
+
+/* The path in the hierarchy that has cpusets: "0::/a/b" of v2, "5:cpuset:/a/b" of v1. */
+static const struct cgroup *parse_cgroup(const struct cgroups *cgroups, char *text)
+{
+	char *line, *rest = text;
+
+	while ((line = strsep(&rest, "\n"))) {
+		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		bool is_ours;
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		is_ours = cgroups->is_v2 ? !strcmp(controllers, ":") : strstr(controllers, "cpuset") != NULL;
+		if (is_ours)
+			return cgroups_governor(cgroups, cgroups_find(cgroups, path + strspn(path, "/")));
+	}
+	return NULL;
+}
+
+static const struct cgroup *read_cgroup(const struct root *root, const struct cgroups *cgroups, pid_t tid)
+{
+	char path[64], text[8192];
+
+	if (!cgroups->root)
+		return NULL;
+	snprintf(path, sizeof(path), "proc/%d/cgroup", (int)tid);
+	if (root_read_buffer(root, path, text, sizeof(text)))
+		return NULL;
+	return parse_cgroup(cgroups, text);
+}
+
+/* include/uapi/linux/sched/types.h, the first version of it. */
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period; /* nanoseconds */
+};
+
+static double read_bandwidth(pid_t tid)
+{
+	struct attributes attributes = { .size = sizeof(attributes) };
+
+	if (syscall(SYS_sched_getattr, tid, &attributes, sizeof(attributes), 0) < 0 || !attributes.period)
+		return 0;
+	return (double)attributes.runtime / (double)attributes.period;
+}
+
+static int read_task(const struct root *root, const struct machine *machine, pid_t tid, struct task *ret_task)
+{
+	struct stat_fields fields = { 0 };
+	char buffer[16384];
+	const char *list;
+	int r = read_stat(root, tid, &fields);
+
+	if (!r)
+		r = read_mask_text(root, tid, buffer, sizeof(buffer), &list);
+	if (r)
+		return r;
+	*ret_task = (struct task){
+		.tid = tid,
+		.start = fields.start,
+		.flags = fields.flags,
+		.policy = fields.policy,
+		.bandwidth = fields.policy == SCHED_DEADLINE ? read_bandwidth(tid) : 0,
+		.parent = fields.parent,
+		.mask = hwloc_bitmap_alloc(),
+	};
+	memcpy(ret_task->comm, fields.comm, sizeof(fields.comm));
+	if (!ret_task->mask)
+		return -ENOMEM;
+	r = cpus_parse_kernel(list, machine->nr_cpus - 1, ret_task->mask);
+	if (r)
+		hwloc_bitmap_free(ret_task->mask);
+	return r;
+}
+
+static int add_task(struct tasks *tasks, const struct task *task)
+{
+	struct task *list = util_grow(tasks->list, tasks->nr, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	tasks->list = list;
+	list[tasks->nr++] = *task;
+	return 0;
+}
+
+/*
+ * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of its own
+ * (v1, and threaded cgroups of v2), and is asked.
+ */
+static int read_thread(const struct root *root, const struct machine *machine, const struct cgroups *cgroups,
+		       pid_t pid, pid_t tid, const struct cgroup **cgroup, struct tasks *tasks)
+{
+	struct task task;
+	int r = read_task(root, machine, tid, &task);
+
+	if (r)
+		return r == -ENOMEM ? r : 0; /* it has ended */
+	if (pid == tid)
+		*cgroup = read_cgroup(root, cgroups, pid);
+	task.pid = pid;
+	task.cgroup = *cgroup;
+	if (pid != tid && task_is_pinned(&task, machine))
+		task.cgroup = read_cgroup(root, cgroups, tid);
+	r = add_task(tasks, &task);
+	if (r)
+		hwloc_bitmap_free(task.mask);
+	return r;
+}
+
+static bool parse_pid(const char *name, pid_t *ret_pid)
+{
+	long pid;
+
+	if (util_parse_long(name, 1, INT_MAX, &pid))
+		return false;
+	*ret_pid = (pid_t)pid;
+	return true;
+}
+
+static int read_process(const struct root *root, const struct machine *machine, const struct cgroups *cgroups,
+			pid_t pid, struct tasks *tasks)
+{
+	DIR *dir = root_opendir(root, "proc/%d/task", (int)pid);
+	const struct cgroup *cgroup = NULL;
+	struct dirent *entry;
+	pid_t tid;
 	int r = 0;
+
+	if (!dir)
+		return 0; /* it has ended */
+	while (!r && (entry = readdir(dir)))
+		if (parse_pid(entry->d_name, &tid))
+			r = read_thread(root, machine, cgroups, pid, tid, &cgroup, tasks);
+	closedir(dir);
+	return r;
+}
+
+int tasks_read(const struct root *root, const struct machine *machine, const struct cgroups *cgroups,
+	       struct tasks *ret_tasks)
+{
+	struct tasks tasks = { 0 };
+	struct dirent *entry;
+	DIR *dir = NULL;
+	pid_t pid;
+	int r = 0;
+
+	if (root_is_live(root)) {
+		dir = root_opendir(root, "proc");
+		if (!dir)
+			return -errno;
+	}
+	while (!r && dir && (entry = readdir(dir)))
+		if (parse_pid(entry->d_name, &pid))
+			r = read_process(root, machine, cgroups, pid, &tasks);
+	if (dir)
+		closedir(dir);
+	if (r)
+		tasks_free(&tasks);
+	else
+		*ret_tasks = tasks;
+	return r;
+}
+
+void tasks_free(struct tasks *tasks)
+{
+	for (size_t i = 0; i < tasks->nr; i++)
+		hwloc_bitmap_free(tasks->list[i].mask);
+	free(tasks->list);
+	*tasks = (struct tasks){ 0 };
+}
+
+/* ---- judging --------------------------------------------------------------------------------------- */
+
+bool task_is_movable(const struct task *task)
+{
+	return !(task->flags & PF_NO_SETAFFINITY) && task->policy != SCHED_DEADLINE;
+}
+
+bool task_is_kernel(const struct task *task)
+{
+	return task->flags & PF_KTHREAD;
+}
+
+bool task_is_realtime(const struct task *task)
+{
+	return task->policy == SCHED_FIFO || task->policy == SCHED_RR || task->policy == SCHED_DEADLINE;
+}
+
+bool task_is_pinned(const struct task *task, const struct machine *machine)
+{
+	hwloc_const_bitmap_t allowed = task->cgroup ? task->cgroup->effective : machine->online;
 	unsigned int cpu;
+
+	/* offline CPUs do not count: an unpinned thread of the root cpuset has them in its mask */
+	cpus_foreach(cpu, allowed)
+		if (hwloc_bitmap_isset(machine->online, cpu) && !hwloc_bitmap_isset(task->mask, cpu))
+			return true;
+	return false;
+}
+
+bool task_is_pinned_to(const struct task *task, const struct machine *machine, hwloc_const_bitmap_t target)
+{
+	bool is_inside = false;
+	unsigned int cpu;
+
+	cpus_foreach(cpu, task->mask) {
+		if (!hwloc_bitmap_isset(machine->online, cpu))
+			continue;
+		if (!hwloc_bitmap_isset(target, cpu))
+			return false;
+		is_inside = true;
+	}
+	return is_inside;
+}
+
+/* ---- masks ----------------------------------------------------------------------------------------- */
+
+int tasks_set_mask(pid_t tid, hwloc_const_bitmap_t mask)
+{
+	size_t nr = (size_t)(hwloc_bitmap_last(mask) + 1), size = CPU_ALLOC_SIZE(nr);
+	cpu_set_t *set = CPU_ALLOC(nr ? nr : 1);
+	unsigned int cpu;
+	int r = 0;
 
 	if (!set)
 		return -ENOMEM;
 	CPU_ZERO_S(size, set);
-	cpus_foreach(cpu, cpus)
+	cpus_foreach(cpu, mask)
 		CPU_SET_S(cpu, size, set);
-	if (sched_setaffinity(0, size, set) < 0)
+	if (sched_setaffinity(tid, size, set) < 0)
 		r = -errno;
 	CPU_FREE(set);
 	return r;
 }
+
+int tasks_move_self(hwloc_const_bitmap_t cpus)
+{
+	return tasks_set_mask(0, cpus);
+}
+
+/* Gives back a mask as the record has it. All ones, for a thread that nobody pinned: a later widening of its
+ * cpuset must reach it. Allocates nothing. */
+static int put_back_mask(pid_t tid, const char *list)
+{
+	static unsigned long words[MASK_CPUS / (8 * sizeof(unsigned long))];
+	int r = 0;
+
+	if (!strcmp(list, UNPINNED))
+		memset(words, 0xff, sizeof(words));
+	else
+		r = cpus_text_to_words(list, words, ARRAY_SIZE(words));
+	if (r)
+		return r;
+	return syscall(SYS_sched_setaffinity, tid, sizeof(words), words) < 0 ? -errno : 0;
+}
+
+/* ---- step kind task.affinity: planning ---------------------------------------------------------------- */
+
+static bool moves_by_masks(const struct step_env *env)
+{
+	return env->evacuation->moves_tasks && !env->evacuation->has_partition;
+}
+
+/* Where a thread may go: what remains of its mask, else of its cpuset, else all survivors. */
+static int find_refuge(const struct step_env *env, const struct task *task, hwloc_bitmap_t refuge)
+{
+	if (hwloc_bitmap_and(refuge, task->mask, env->survivors) < 0)
+		return -ENOMEM;
+	if (!cpus_is_empty(refuge))
+		return hwloc_bitmap_andnot(refuge, task->mask, env->target) < 0 ? -ENOMEM : 0;
+	if (task->cgroup && hwloc_bitmap_and(refuge, task->cgroup->effective, env->survivors) < 0)
+		return -ENOMEM;
+	if (!task->cgroup || cpus_is_empty(refuge))
+		return hwloc_bitmap_copy(refuge, env->survivors) < 0 ? -ENOMEM : 0;
+	return 0;
+}
+
+/*
+ * Masks that the kernel breaks, or may: of threads pinned to the target alone, and where it does not remember
+ * users' masks (before 6.2) of all pinned threads in cpusets that lose or get back a CPU.
+ */
+static bool is_endangered(const struct step_env *env, const struct task *task)
+{
+	if (!task_is_pinned(task, env->machine))
+		return false;
+	if (task_is_pinned_to(task, env->machine, env->target))
+		return true;
+	return task->cgroup && task->cgroup->depth && !env->cgroups->keeps_masks &&
+	       hwloc_bitmap_intersects(task->cgroup->effective, env->target);
+}
+
+static int add_record(struct step *step, const struct step_env *env, const struct task *task, bool is_moved)
+{
+	_cleanup_cpus_ hwloc_bitmap_t refuge = hwloc_bitmap_alloc();
+	_cleanup_free_ char *mask = cpus_format(task->mask), *after = NULL, *object = NULL;
+	const char *before;
+
+	if (!refuge || !mask || find_refuge(env, task, refuge))
+		return -ENOMEM;
+	is_moved |= task_is_pinned_to(task, env->machine, env->target);
+	after = is_moved ? cpus_format(refuge) : strdup(mask);
+	object = util_asprintf("task %d %s", (int)task->tid, task->comm);
+	if (!after || !object)
+		return -ENOMEM;
+	before = env_before(env, step->kind, (unsigned long long)task->tid, task->start, object);
+	if (!before)
+		before = task_is_pinned(task, env->machine) ? mask : UNPINNED;
+	if (!step_add_item(step, (unsigned long long)task->tid, before, after, "%s", object))
+		return -ENOMEM;
+	step->items[step->nr_items - 1].stamp = task->start;
+	return 0;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct item *one = a, *other = b;
+
+	return (one->id > other->id) - (one->id < other->id);
+}
+
+static int describe_affinity(struct step *step, struct step_env *env)
+{
+	if (env->is_return || !env->tasks)
+		return 0;
+	for (size_t i = 0; i < env->tasks->nr; i++) {
+		const struct task *task = &env->tasks->list[i];
+		bool is_moved = moves_by_masks(env) && hwloc_bitmap_intersects(task->mask, env->target);
+
+		if (task_is_movable(task) && (is_moved || is_endangered(env, task)) &&
+		    add_record(step, env, task, is_moved))
+			return -ENOMEM;
+	}
+	/* the way back looks parents up by their ids */
+	if (step->nr_items)
+		qsort(step->items, step->nr_items, sizeof(*step->items), compare_items);
+	return 0;
+}
+
+/* ---- step kind task.affinity: applying ------------------------------------------------------------------ */
+
+/* One pass over all threads. Returns the number of threads moved, or -errno. */
+static int move_pass(const struct step_env *env)
+{
+	_cleanup_cpus_ hwloc_bitmap_t refuge = hwloc_bitmap_alloc();
+	struct cgroups cgroups = { 0 };
+	struct tasks tasks = { 0 };
+	int nr_moved = 0, r = refuge ? 0 : -ENOMEM;
+
+	if (!r)
+		r = cgroups_read(env->root, env->machine, &cgroups);
+	if (!r)
+		r = tasks_read(env->root, env->machine, &cgroups, &tasks);
+	for (size_t i = 0; !r && i < tasks.nr; i++) {
+		const struct task *task = &tasks.list[i];
+
+		if (!task_is_movable(task) || !hwloc_bitmap_intersects(task->mask, env->target))
+			continue;
+		r = find_refuge(env, task, refuge);
+		/* it may have ended, or may not be moved for a reason of its own: the kernel moves it then */
+		if (!r && !tasks_set_mask(task->tid, refuge))
+			nr_moved++;
+	}
+	tasks_free(&tasks);
+	cgroups_free(&cgroups);
+	return r ? r : nr_moved;
+}
+
+static int apply_affinity(struct step *step, struct step_env *env)
+{
+	int r = moves_by_masks(env) && root_is_live(env->root) ? 1 : 0;
+
+	for (int pass = 0; r > 0 && pass < PASSES; pass++) {
+		r = move_pass(env);
+		watcher_progress(env->watcher, &(struct progress){
+						       .phase = PHASE_MOVING,
+						       .object = "tasks",
+						       .done = (size_t)pass + 1,
+						       .total = PASSES,
+					       });
+	}
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < step->nr_items; i++)
+		step->items[i].state = STATE_APPLIED;
+	return 0;
+}
+
+/* ---- step kind task.affinity: undoing ------------------------------------------------------------------- */
+
+/* True where the mask is what we gave, or what the kernel gives to a thread whose mask it has broken. */
+static bool is_ours(const struct step_env *env, const struct item *item, const char *list)
+{
+	if (!strcmp(list, item->after))
+		return true;
+	/* reset to its whole cpuset, as in a root cpuset to all: then every survivor of the old mask is in it */
+	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++)
+		if (cpus_text_has(item->after, cpu) && !cpus_text_has(list, cpu))
+			return false;
+	return true;
+}
+
+static int undo_item(struct step_env *env, struct item *item)
+{
+	pid_t tid = (pid_t)item->id;
+	struct stat_fields fields;
+	char buffer[16384];
+	const char *list;
+	int r;
+
+	if (read_stat(env->root, tid, &fields) || fields.start != item->stamp ||
+	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
+		return 0; /* it has ended */
+	if (!strcmp(list, item->before) || !is_ours(env, item, list))
+		return 0;
+	r = put_back_mask(tid, item->before);
+	return r == -ESRCH ? 0 : r;
+}
+
+static const struct item *find_item(const struct step *step, pid_t tid)
+{
+	struct item key = { .id = (unsigned long long)tid };
+
+	return bsearch(&key, step->items, step->nr_items, sizeof(key), compare_items);
+}
+
+/* Threads made meanwhile have inherited a narrowed mask from a thread of the record. */
+static void widen_child(const struct step *step, const struct step_env *env, pid_t pid, pid_t tid)
+{
+	const struct item *parent;
+	struct stat_fields fields;
+	char buffer[16384];
+	const char *list;
+
+	if (find_item(step, tid) || read_stat(env->root, tid, &fields))
+		return;
+	parent = find_item(step, pid != tid ? pid : fields.parent);
+	if (!parent || fields.start < parent->stamp || !strcmp(parent->before, parent->after) ||
+	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) || strcmp(list, parent->after))
+		return;
+	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */
+	if (put_back_mask(tid, parent->before))
+		return;
+}
+
+static void widen_children(const struct step *step, const struct step_env *env)
+{
+	DIR *proc = root_opendir(env->root, "proc"), *task;
+	struct dirent *entry, *thread;
+	pid_t pid, tid;
+
+	while (proc && (entry = readdir(proc))) {
+		if (!parse_pid(entry->d_name, &pid))
+			continue;
+		task = root_opendir(env->root, "proc/%d/task", (int)pid);
+		while (task && (thread = readdir(task)))
+			if (parse_pid(thread->d_name, &tid))
+				widen_child(step, env, pid, tid);
+		if (task)
+			closedir(task);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+static int undo_affinity(struct step *step, struct step_env *env)
+{
+	int first_error = 0;
+
+	if (!root_is_live(env->root))
+		return 0;
+	widen_children(step, env);
+	for (size_t i = 0; i < step->nr_items; i++) {
+		struct item *item = &step->items[i];
+		int r;
+
+		if (!item_is_in_force(step, item))
+			continue;
+		r = undo_item(env, item);
+		item->error = -r;
+		if (!r)
+			item->state = STATE_UNDONE;
+		else if (!first_error)
+			first_error = r;
+	}
+	return first_error;
+}
+
+const struct step_kind tasks_affinity_kind = {
+	.name = "task.affinity",
+	.undo_rank = 50,
+	.lifetime = LIFETIME_UNTIL_RESTORE,
+	.describe = describe_affinity,
+	.apply = apply_affinity,
+	.undo = undo_affinity,
+};
+
+/* ---- step kind task.keep ---------------------------------------------------------------------------------- */
+
+static bool is_to_keep(const struct task *task, const struct machine *machine)
+{
+	return task_is_movable(task) && task_is_pinned(task, machine);
+}
+
+static int describe_keep(struct step *step, struct step_env *env)
+{
+	if (!env->evacuation->has_partition || !env->tasks)
+		return 0;
+	for (size_t i = 0; i < env->tasks->nr; i++) {
+		const struct task *task = &env->tasks->list[i];
+		_cleanup_free_ char *mask = NULL;
+		struct item *item;
+
+		if (!is_to_keep(task, env->machine))
+			continue;
+		mask = cpus_format(task->mask);
+		item = mask ? step_add_item(step, (unsigned long long)task->tid, mask, mask, "task %d %s",
+					    (int)task->tid, task->comm) :
+			      NULL;
+		if (!item)
+			return -ENOMEM;
+		item->stamp = task->start;
+	}
+	return 0;
+}
+
+/* All threads are read anew, so that those made since the plan are kept as well. */
+static int apply_keep(struct step *step, struct step_env *env)
+{
+	struct cgroups cgroups = { 0 };
+	struct tasks tasks = { 0 };
+	int r = cgroups_read(env->root, env->machine, &cgroups);
+
+	if (!r)
+		r = tasks_read(env->root, env->machine, &cgroups, &tasks);
+	for (size_t i = 0; !r && i < tasks.nr; i++) {
+		/* it may have ended, or may not be changed: then there is nothing that could be kept */
+		if (is_to_keep(&tasks.list[i], env->machine) &&
+		    tasks_set_mask(tasks.list[i].tid, tasks.list[i].mask))
+			continue;
+	}
+	tasks_free(&tasks);
+	cgroups_free(&cgroups);
+	for (size_t i = 0; !r && i < step->nr_items; i++)
+		step->items[i].state = STATE_APPLIED;
+	return r;
+}
+
+/* The masks are what they were: there is nothing to undo. */
+static int undo_keep(struct step *step, struct step_env *env)
+{
+	(void)env;
+	for (size_t i = 0; i < step->nr_items; i++)
+		step->items[i].state = STATE_UNDONE;
+	return 0;
+}
+
+const struct step_kind tasks_keep_kind = {
+	.name = "task.keep",
+	.undo_rank = 40,
+	.lifetime = LIFETIME_DURING,
+	.describe = describe_keep,
+	.apply = apply_keep,
+	.undo = undo_keep,
+};

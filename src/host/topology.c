@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * topology.c - sockets, nodes, dies, cores and threads: the kernel's files, and hwloc's view beside them
+ * topology.c - sockets, nodes, dies, cores and threads: the kernel's files, and hwloc's view beside
+ * them
  *
- * The first half reads the kernel's files and nothing else; the second half is hwloc. Neither knows of the
- * other: who asks both (core/select) compares them.
+ * The first half reads the kernel's files and nothing else; the second half is hwloc. Neither knows
+ * of the other: who asks both (core/select) compares them.
  */
 #include "host/topology.h"
 
@@ -15,12 +16,12 @@
 /* Far above what a kernel can be built for, and low enough that a damaged file costs no memory. */
 #define ID_MAX 65535U
 
-#define CPU_DIR "sys/devices/system/cpu"
+#define CPU_DIR	 "sys/devices/system/cpu"
 #define NODE_DIR "sys/devices/system/node"
 
 extern char **environ;
 
-/* ---- the kernel's files --------------------------------------------------------------------- */
+/* ---- the kernel's files ---------------------------------------------------------------------- */
 
 /* True for an error that is ours and says nothing about the file. */
 static bool is_shortage(int r)
@@ -54,12 +55,13 @@ static int list_numbers(const struct root *root, const char *dir, const char *pr
 }
 
 /* As the kernel's own mask would be: a CPU without the file cannot go offline, so it is online. */
-static int derive_online(const struct root *root, hwloc_const_bitmap_t present, hwloc_bitmap_t ret_online)
+static int derive_online(const struct root *root, hwloc_const_bitmap_t present,
+			 hwloc_bitmap_t ret_online)
 {
 	unsigned int cpu;
 
 	hwloc_bitmap_zero(ret_online);
-	cpus_foreach(cpu, present) {
+	cpus_foreach (cpu, present) {
 		long online = 1;
 		int r = root_read_long(root, &online, CPU_DIR "/cpu%u/online", cpu);
 
@@ -93,7 +95,10 @@ static int read_masks(const struct root *root, struct machine *machine)
 	return hwloc_bitmap_and(machine->online, machine->online, machine->present) ? -ENOMEM : 0;
 }
 
-/* A missing file, -1 (s390, POWER) and what no int of the kernel can hold all mean that there is no id. */
+/*
+ * A missing file, -1 (s390, POWER) and what no int of the kernel can hold all mean that there is no
+ * id.
+ */
 static int read_id(const struct root *root, unsigned int cpu, const char *name, long *ret_id)
 {
 	long id;
@@ -121,14 +126,15 @@ static int read_sibling_file(const struct root *root, unsigned int max, unsigned
 	if (file->is_mask)
 		return root_read_cpumask(root, max, ret_cpus, CPU_DIR "/cpu%u/topology/%s", cpu,
 					 file->name);
-	return root_read_cpulist(root, max, ret_cpus, CPU_DIR "/cpu%u/topology/%s", cpu, file->name);
+	return root_read_cpulist(root, max, ret_cpus, CPU_DIR "/cpu%u/topology/%s", cpu,
+				 file->name);
 }
 
 static unsigned int thread_index(hwloc_const_bitmap_t siblings, unsigned int cpu)
 {
 	unsigned int sibling, index = 0;
 
-	cpus_foreach(sibling, siblings)
+	cpus_foreach (sibling, siblings)
 		index += sibling < cpu;
 	return index;
 }
@@ -170,8 +176,9 @@ static int read_cpu(const struct root *root, struct machine *machine, unsigned i
 	cpu->is_online = hwloc_bitmap_isset(machine->online, number);
 	cpu->has_online_file = root_has(root, CPU_DIR "/cpu%u/online", number);
 	if (!cpu->is_online)
-		cpu->is_standby = !root_read_long(root, &configured, CPU_DIR "/cpu%u/configure", number) &&
-				  configured == 0;
+		cpu->is_standby =
+			!root_read_long(root, &configured, CPU_DIR "/cpu%u/configure", number) &&
+			configured == 0;
 	r = read_id(root, number, "physical_package_id", &cpu->socket);
 	if (!r)
 		r = read_id(root, number, "die_id", &cpu->die);
@@ -192,7 +199,8 @@ static int read_cpus(const struct root *root, struct machine *machine)
 
 	if (last_present < 0)
 		return -ENODATA;
-	machine->nr_cpus = (unsigned int)(last_possible > last_present ? last_possible : last_present) + 1;
+	machine->nr_cpus =
+		(unsigned int)(last_possible > last_present ? last_possible : last_present) + 1;
 	machine->cpus = calloc(machine->nr_cpus, sizeof(*machine->cpus));
 	if (!machine->cpus) {
 		machine->nr_cpus = 0;
@@ -203,7 +211,7 @@ static int read_cpus(const struct root *root, struct machine *machine)
 
 		c->socket = c->die = c->core = c->node = CPU_ID_NONE;
 	}
-	cpus_foreach(cpu, machine->present) {
+	cpus_foreach (cpu, machine->present) {
 		int r = read_cpu(root, machine, cpu, &first_sibling_file);
 
 		if (r)
@@ -231,7 +239,7 @@ static int read_node(const struct root *root, struct machine *machine, unsigned 
 	if (hwloc_bitmap_and(node->cpus, node->cpus, machine->present))
 		return -ENOMEM;
 	/* that two nodes claim one CPU is found by who compares the nodes */
-	cpus_foreach(cpu, node->cpus)
+	cpus_foreach (cpu, node->cpus)
 		if (machine->cpus[cpu].node == CPU_ID_NONE)
 			machine->cpus[cpu].node = node->id;
 	return 0;
@@ -251,7 +259,7 @@ static int read_nodes(const struct root *root, struct machine *machine)
 	machine->nodes = calloc(cpus_count(ids), sizeof(*machine->nodes));
 	if (!machine->nodes)
 		return -ENOMEM;
-	cpus_foreach(id, ids) {
+	cpus_foreach (id, ids) {
 		r = read_node(root, machine, id);
 		if (r)
 			return r;
@@ -262,8 +270,8 @@ static int read_nodes(const struct root *root, struct machine *machine)
 /* ---- isolation, from the kernel's command line ----------------------------------------------- */
 
 /*
- * Cuts the next parameter off *text and returns it without its quotes, or NULL at the end (next_arg() in
- * lib/cmdline.c of the kernel). What follows "--" belongs to init.
+ * Cuts the next parameter off *text and returns it without its quotes, or NULL at the end
+ * (next_arg() in lib/cmdline.c of the kernel). What follows "--" belongs to init.
  */
 static char *next_parameter(char **text)
 {
@@ -283,7 +291,7 @@ static char *next_parameter(char **text)
 	return in == start || !strcmp(start, "--") ? NULL : start;
 }
 
-/* The value of "NAME=VALUE", or NULL where @parameter is another; - and _ are the same in a name. */
+/* The value of "NAME=VALUE", or NULL where @parameter is another; - and _ are one in a name. */
 static const char *value_of(const char *parameter, const char *name)
 {
 	for (; *name; name++, parameter++)
@@ -292,7 +300,10 @@ static const char *value_of(const char *parameter, const char *name)
 	return *parameter == '=' ? parameter + 1 : NULL;
 }
 
-/* The flags in front of the list of isolcpus= (housekeeping_isolcpus_setup() in kernel/sched/isolation.c). */
+/*
+ * The flags in front of the list of isolcpus= (housekeeping_isolcpus_setup() in
+ * kernel/sched/isolation.c).
+ */
 static const char *parse_flags(const char *value, bool *ret_domain, bool *ret_nohz)
 {
 	bool has_flags = false;
@@ -444,8 +455,12 @@ int topology_read_machine(const struct root *root, struct machine *ret_machine)
 
 /* ---- the kernel's caches --------------------------------------------------------------------- */
 
-/* Instruction caches are not what CPUs share work through; kernels that name no type have data there. */
-static int read_cache_level(const struct root *root, unsigned int cpu, unsigned int index, long *ret_level)
+/*
+ * Instruction caches are not what CPUs share work through; kernels that name no type have data
+ * there.
+ */
+static int read_cache_level(const struct root *root, unsigned int cpu, unsigned int index,
+			    long *ret_level)
 {
 	_cleanup_free_ char *type = NULL;
 	int r = root_read(root, &type, CPU_DIR "/cpu%u/cache/index%u/type", cpu, index);
@@ -463,7 +478,7 @@ static int find_last_cache(const struct root *root, unsigned int cpu, hwloc_cons
 	long last_level = 0;
 	unsigned int index;
 
-	cpus_foreach(index, indexes) {
+	cpus_foreach (index, indexes) {
 		long level;
 		int r = read_cache_level(root, cpu, index, &level);
 
@@ -478,22 +493,22 @@ static int find_last_cache(const struct root *root, unsigned int cpu, hwloc_cons
 }
 
 /* Some lists leave out the CPU itself where the mask beside them does not. */
-static int read_sharers(const struct root *root, unsigned int max, unsigned int cpu, unsigned int index,
-			hwloc_bitmap_t ret_cpus)
+static int read_sharers(const struct root *root, unsigned int max, unsigned int cpu,
+			unsigned int index, hwloc_bitmap_t ret_cpus)
 {
-	int r = root_read_cpulist(root, max, ret_cpus, CPU_DIR "/cpu%u/cache/index%u/shared_cpu_list", cpu,
-				  index);
+	int r = root_read_cpulist(root, max, ret_cpus,
+				  CPU_DIR "/cpu%u/cache/index%u/shared_cpu_list", cpu, index);
 
 	if (r == -ENOENT || (!r && !hwloc_bitmap_isset(ret_cpus, cpu)))
-		r = root_read_cpumask(root, max, ret_cpus, CPU_DIR "/cpu%u/cache/index%u/shared_cpu_map",
-				      cpu, index);
+		r = root_read_cpumask(root, max, ret_cpus,
+				      CPU_DIR "/cpu%u/cache/index%u/shared_cpu_map", cpu, index);
 	if (r)
 		return r;
 	return hwloc_bitmap_isset(ret_cpus, cpu) ? 0 : -ENOENT;
 }
 
-int topology_kernel_last_cache(const struct root *root, const struct machine *machine, unsigned int cpu,
-			       hwloc_bitmap_t ret_cpus)
+int topology_kernel_last_cache(const struct root *root, const struct machine *machine,
+			       unsigned int cpu, hwloc_bitmap_t ret_cpus)
 {
 	_cleanup_cpus_ hwloc_bitmap_t set = hwloc_bitmap_alloc();
 	unsigned int index = 0;
@@ -517,11 +532,14 @@ int topology_kernel_last_cache(const struct root *root, const struct machine *ma
 
 struct topology {
 	hwloc_topology_t hwloc;
-	hwloc_obj_t *pus;	/* by CPU number, NULL where hwloc has no such CPU */
+	hwloc_obj_t *pus; /* by CPU number, NULL where hwloc has no such CPU */
 	unsigned int nr_pus;
 };
 
-/* What the caller has set for hwloc must not reach us: it could show another machine, or a part of it. */
+/*
+ * What the caller has set for hwloc must not reach us: it could show another machine, or a part of
+ * it.
+ */
 static int forget_environment(void)
 {
 	char **entry = environ;
@@ -553,14 +571,18 @@ static int set_environment(const struct root *root)
 		return -errno;
 	if (root_is_live(root))
 		return 0;
-	if (setenv("HWLOC_FSROOT", root_path(root), 1) < 0 || setenv("HWLOC_THISSYSTEM", "0", 1) < 0)
+	if (setenv("HWLOC_FSROOT", root_path(root), 1) < 0 ||
+	    setenv("HWLOC_THISSYSTEM", "0", 1) < 0)
 		return -errno;
 	return 0;
 }
 
 static int configure(hwloc_topology_t hwloc)
 {
-	/* normal objects between machine and CPU that a selector can mean; what is not kept is not read */
+	/*
+	 * normal objects between machine and CPU that a selector can mean; what is not kept is not
+	 * read
+	 */
 	static const hwloc_obj_type_t kept[] = {
 		HWLOC_OBJ_PACKAGE, HWLOC_OBJ_DIE,     HWLOC_OBJ_CORE,	 HWLOC_OBJ_L1CACHE,
 		HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L5CACHE,
@@ -572,8 +594,9 @@ static int configure(hwloc_topology_t hwloc)
 		 HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
 #endif
 	/*
-	 * x86 asks the CPU that we run on, no_os the C library: both would show the running machine in
-	 * another root. Components that this hwloc was built without cannot be named, hence no check.
+	 * x86 asks the CPU that we run on, no_os the C library: both would show the running machine
+	 * in another root. Components that this hwloc was built without cannot be named, hence no
+	 * check.
 	 */
 	hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 	hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "no_os");
@@ -581,7 +604,8 @@ static int configure(hwloc_topology_t hwloc)
 	    hwloc_topology_set_all_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE) < 0)
 		return -errno;
 	/* a node that is no whole number of sockets or caches gets its CPUs through a group */
-	if (hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE) < 0)
+	if (hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_GROUP,
+					   HWLOC_TYPE_FILTER_KEEP_STRUCTURE) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (hwloc_topology_set_type_filter(hwloc, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL) < 0)
@@ -672,7 +696,8 @@ static hwloc_obj_t package_of_number(const struct topology *topology, unsigned i
 	return package;
 }
 
-static hwloc_obj_t ancestor_of(const struct topology *topology, unsigned int cpu, hwloc_obj_type_t type)
+static hwloc_obj_t ancestor_of(const struct topology *topology, unsigned int cpu,
+			       hwloc_obj_type_t type)
 {
 	hwloc_obj_t pu = pu_of(topology, cpu);
 
@@ -689,7 +714,8 @@ static hwloc_obj_t last_cache_of(const struct topology *topology, unsigned int c
 	return last;
 }
 
-static hwloc_obj_t find_object(const struct topology *topology, enum topology_object object, unsigned int id)
+static hwloc_obj_t find_object(const struct topology *topology, enum topology_object object,
+			       unsigned int id)
 {
 	switch (object) {
 	case TOPOLOGY_SOCKET:

@@ -20,12 +20,16 @@ enum topology_object {
 
 struct topology;
 
-/* Reads all facts of struct machine below @root. Returns 0 or -errno. The caller frees @ret_machine. */
+/*
+ * Reads all facts of struct machine below @root. Returns 0, -ENODATA where no CPU is present, or another
+ * -errno. The caller frees @ret_machine.
+ */
 int topology_read_machine(const struct root *root, struct machine *ret_machine) _must_check_;
 
 /*
  * Loads hwloc's view of the machine below @root: the whole machine, disallowed CPUs included, without
- * anything of the running machine where @root is another. Returns 0 or -errno.
+ * anything of the running machine where @root is another. The caller's HWLOC_* variables do not matter,
+ * and are gone from the environment afterwards. Returns 0 or -errno.
  */
 int topology_load(const struct root *root, struct topology **ret_topology) _must_check_;
 void topology_free(struct topology *topology);
