@@ -169,6 +169,20 @@ static void add_items(const struct report *report, const struct step *step, stru
 	}
 }
 
+/* Threads that had run on the target last, and could go elsewhere. */
+static int count_tasks_moved(const struct report *report)
+{
+	int nr = 0;
+
+	if (report->options->request.action != ACTION_OFFLINE || report->options->request.dry_run ||
+	    (report->verdict != VERDICT_DONE && report->verdict != VERDICT_PARTIAL))
+		return 0;
+	for (size_t i = 0; i < report->tasks.nr; i++)
+		nr += task_is_movable(&report->tasks.list[i]) &&
+		      hwloc_bitmap_isset(report->target, report->tasks.list[i].cpu);
+	return nr;
+}
+
 static struct json_object *make_result(const struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t changed = hwloc_bitmap_alloc();
@@ -192,7 +206,7 @@ static struct json_object *make_result(const struct report *report)
 	add(object, "failed", failed);
 	add(object, "seconds", make_seconds(seconds));
 	add(object, "per_cpu", per_cpu);
-	add(object, "tasks_moved", json_object_new_int(0));
+	add(object, "tasks_moved", json_object_new_int(count_tasks_moved(report)));
 	add(object, "irqs_moved", json_object_new_int(0));
 	return object;
 }

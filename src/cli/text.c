@@ -2,6 +2,7 @@
 /* text.c - what people read: results on stdout, everything else on stderr */
 #include "cli/text.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "cli/list.h"
@@ -63,6 +64,9 @@ static void print_failures(const struct report *report)
 	for (size_t i = 0; i < report->nr_runs; i++) {
 		const struct run *run = &report->runs[i];
 
+		if (run->error == ECANCELED)
+			fprintf(stderr, "cpuoff: the isolated partition was no longer in force: somebody "
+					"changed cpusets meanwhile\n");
 		if (run->journal_error)
 			fprintf(stderr, "cpuoff: the journal %s could not be written: %s\n",
 				run->operation->id, strerror(run->journal_error));

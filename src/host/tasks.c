@@ -33,7 +33,7 @@ struct stat_fields {
 	pid_t parent;
 	unsigned long flags;
 	unsigned long long start;
-	unsigned int policy;
+	unsigned int cpu, policy;
 };
 
 /* The name is the process's own choice: what is no plain character must not reach a terminal. */
@@ -63,6 +63,8 @@ static int parse_stat(char *text, struct stat_fields *ret_fields)
 			ret_fields->flags = strtoul(field, NULL, 10);
 		else if (nr == 22)
 			ret_fields->start = strtoull(field, NULL, 10);
+		else if (nr == 39)
+			ret_fields->cpu = (unsigned int)strtoul(field, NULL, 10);
 		else if (nr == 41)
 			ret_fields->policy = (unsigned int)strtoul(field, NULL, 10);
 	}
@@ -167,6 +169,7 @@ static int read_task(const struct root *root, const struct machine *machine, pid
 		.policy = fields.policy,
 		.bandwidth = fields.policy == SCHED_DEADLINE ? read_bandwidth(tid) : 0,
 		.parent = fields.parent,
+		.cpu = fields.cpu,
 		.mask = hwloc_bitmap_alloc(),
 	};
 	memcpy(ret_task->comm, fields.comm, sizeof(fields.comm));

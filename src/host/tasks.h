@@ -20,6 +20,7 @@ struct task {
 	unsigned int policy;		/* SCHED_* */
 	double bandwidth;		/* of SCHED_DEADLINE: runtime / period, else 0 */
 	pid_t parent;
+	unsigned int cpu;		/* that it ran on last */
 	char comm[16];
 	hwloc_bitmap_t mask;		/* offline CPUs included */
 	const struct cgroup *cgroup;	/* the cpuset that governs it, NULL for none */
