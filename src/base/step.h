@@ -141,6 +141,7 @@ struct operation {
 	char *version;		/* of the cpuoff that began it */
 	char *started;		/* ISO 8601, UTC */
 	char *command;
+	bool is_journalled;	/* it was read from a journal, which therefore is on disk */
 	hwloc_bitmap_t claim;	/* CPUs that must be off while the operation is in force */
 	struct place *places;	/* of the claimed CPUs */
 	size_t nr_places;

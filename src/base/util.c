@@ -24,6 +24,36 @@ char *util_asprintf(const char *fmt, ...)
 	return text;
 }
 
+/* The length of the valid UTF-8 character at @text (RFC 3629), 0 where there is none. */
+static size_t character_length(const unsigned char *text)
+{
+	size_t length = text[0] < 0x80 ? 1 : text[0] >= 0xc2 && text[0] < 0xe0 ? 2 :
+		 text[0] >= 0xe0 && text[0] < 0xf0 ? 3 : text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < length; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	/* overlong forms, surrogates, and what lies over U+10FFFF */
+	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+char *util_utf8(const char *text)
+{
+	char *copy = strdup(text);
+
+	for (char *p = copy; p && *p;) {
+		size_t length = character_length((const unsigned char *)p);
+
+		if (!length)
+			*p = '?';
+		p += length ? length : 1;
+	}
+	return copy;
+}
+
 char *util_strdup(const char *text)
 {
 	return text ? strdup(text) : NULL;

@@ -51,6 +51,9 @@ static inline int steal_fd(int *fd)
 char *util_asprintf(const char *fmt, ...) _printf_(1, 2) _must_check_;
 char *util_vasprintf(const char *fmt, va_list ap) _printf_(1, 0) _must_check_;
 
+/* A copy of @text in which every byte that is not part of valid UTF-8 is "?"; NULL: no memory. */
+char *util_utf8(const char *text) _must_check_;
+
 /* strdup() that maps NULL to NULL. */
 char *util_strdup(const char *text) _must_check_;
 

@@ -16,7 +16,9 @@ static void add(struct json_object *object, const char *key, struct json_object 
 
 static struct json_object *make_string(const char *text)
 {
-	return text ? json_object_new_string(text) : NULL;
+	_cleanup_free_ char *valid = text ? util_utf8(text) : NULL;
+
+	return valid ? json_object_new_string(valid) : NULL;
 }
 
 static struct json_object *make_cpus(hwloc_const_bitmap_t cpus)
@@ -99,28 +101,31 @@ static struct json_object *make_item(const struct report *report, const struct s
 	add(object, "object", make_string(item->object));
 	add(object, "before", make_string(reversed ? item->after : item->before));
 	add(object, "after", make_string(reversed ? item->before : item->after));
-	add(object, "state", make_string(state_format(item->state)));
+	add(object, "state",
+	    make_string(state_format(report->options->request.dry_run ? STATE_PLANNED : item->state)));
 	return object;
 }
 
-static void add_step(const struct report *report, const struct step *step, struct json_object *array)
+static void add_step(const struct report *report, const struct run *run, const struct step *step,
+		     struct json_object *array)
 {
 	for (size_t i = 0; i < step->nr_items; i++)
-		json_object_array_add(array, make_item(report, step, &step->items[i]));
+		if (report_shows_item(report, run, step, &step->items[i]))
+			json_object_array_add(array, make_item(report, step, &step->items[i]));
 }
 
 /* In the order in which things happen: what was or is to be applied, then what a restore undoes. */
-static void add_steps(const struct report *report, const struct operation *operation,
-		      struct json_object *array)
+static void add_steps(const struct report *report, const struct run *run, struct json_object *array)
 {
+	const struct operation *operation = run->operation;
 	bool is_return = report->options->request.action == ACTION_RESTORE;
 
 	for (size_t i = 0; i < operation->nr_steps; i++)
 		if (!is_return || operation->steps[i].state == STATE_PLANNED)
-			add_step(report, &operation->steps[i], array);
+			add_step(report, run, &operation->steps[i], array);
 	for (struct step *step = NULL; is_return && (step = run_next_to_undo(operation, step));)
 		if (step->state != STATE_PLANNED)
-			add_step(report, step, array);
+			add_step(report, run, step, array);
 }
 
 static struct json_object *make_steps(const struct report *report)
@@ -128,7 +133,7 @@ static struct json_object *make_steps(const struct report *report)
 	struct json_object *array = json_object_new_array();
 
 	for (size_t i = 0; i < report->nr_runs; i++)
-		add_steps(report, report->runs[i].operation, array);
+		add_steps(report, &report->runs[i], array);
 	return array;
 }
 
@@ -250,6 +255,22 @@ static struct json_object *make_operations(const struct report *report)
 	return array;
 }
 
+/* Nothing is safe that was not looked at. */
+static struct json_object *make_service(void)
+{
+	struct json_object *object = json_object_new_object(), *blockers = json_object_new_array();
+	struct json_object *blocker = json_object_new_object();
+
+	add(blocker, "kind", make_string("not-checked"));
+	add(blocker, "object", make_string("memory and devices"));
+	add(blocker, "message", make_string("cpuoff does not look at memory and devices: whether the "
+					    "hardware can be removed is not known"));
+	json_object_array_add(blockers, blocker);
+	add(object, "safe_to_remove", json_object_new_boolean(false));
+	add(object, "blockers", blockers);
+	return object;
+}
+
 static const char *find_operation_id(const struct report *report)
 {
 	if (report->options->request.dry_run || !report->nr_runs ||
@@ -268,7 +289,7 @@ static void add_change(const struct report *report, struct json_object *document
 	add(document, "findings", make_findings(&report->findings));
 	add(document, "steps", make_steps(report));
 	add(document, "result", make_result(report));
-	add(document, "service", NULL);
+	add(document, "service", make_service());
 }
 
 static void add_list(const struct report *report, struct json_object *document)

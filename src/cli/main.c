@@ -87,6 +87,8 @@ int main(int argc, const char **argv)
 		session_close(&session);
 		report_free(&report);
 	}
+	if (!r && options.is_informational && fflush(stdout))
+		r = -errno;
 	if (r)
 		fprintf(stderr, "cpuoff: %s\n", strerror(-r));
 	options_free(&options);

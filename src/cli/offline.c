@@ -8,16 +8,30 @@
 #include "cli/actions.h"
 #include "core/plan.h"
 #include "core/preflight.h"
+#include "host/hotplug.h"
 #include "host/tasks.h"
 
 /* With --skip-unpluggable, CPUs that the kernel keeps leave the selection. */
-static void skip_unpluggable(struct report *report)
+static int skip_unpluggable(struct report *report)
 {
+	_cleanup_cpus_ hwloc_bitmap_t skipped = hwloc_bitmap_alloc();
+	_cleanup_free_ char *list = NULL;
 	unsigned int cpu;
 
+	if (!skipped)
+		return -ENOMEM;
 	cpus_foreach(cpu, report->selection.target)
 		if (!report->machine.cpus[cpu].has_online_file)
-			hwloc_bitmap_clr(report->target, cpu);
+			hwloc_bitmap_set(skipped, cpu);
+	hwloc_bitmap_andnot(report->target, report->target, skipped);
+	if (cpus_is_empty(skipped))
+		return 0;
+	list = cpus_format(skipped);
+	return list && findings_add(&report->findings, "skipped", SEVERITY_NOTE, skipped,
+				    "The hardware must not be removed: these CPUs still use it.",
+				    "CPUs %s have no online file and are left online", list) ?
+		       0 :
+		       -ENOMEM;
 }
 
 static bool is_partial(const struct report *report)
@@ -54,7 +68,9 @@ static int find_target(struct session *session, struct report *report)
 		return r;
 	hwloc_bitmap_copy(report->target, report->selection.target);
 	if (report->options->request.skip_unpluggable)
-		skip_unpluggable(report);
+		r = skip_unpluggable(report);
+	if (r)
+		return r;
 	hwloc_bitmap_andnot(report->survivors, report->machine.online, report->target);
 	return session_judge(session, report, preflight_offline, NULL, 0);
 }
@@ -87,6 +103,32 @@ static void conclude_offline(struct report *report, const struct run *run, enum 
 	}
 }
 
+/* CPUs of the selection that were off before are nobody's to take, but the part must not be pulled with them. */
+static int warn_of_returned(struct report *report, const struct step_env *env)
+{
+	static struct online_mask mask;
+	_cleanup_cpus_ hwloc_bitmap_t returned = hwloc_bitmap_alloc();
+	_cleanup_free_ char *list = NULL;
+	unsigned int cpu;
+
+	if (!returned)
+		return -ENOMEM;
+	if (hotplug_read_online(env, &mask))
+		return 0;
+	cpus_foreach(cpu, report->selection.already_offline)
+		if (cpus_text_has(mask.text, cpu))
+			hwloc_bitmap_set(returned, cpu);
+	if (cpus_is_empty(returned))
+		return 0;
+	report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
+	list = cpus_format(returned);
+	return list && findings_add(&report->findings, "cpu-appeared", SEVERITY_WARN, returned, "Run cpuoff again.",
+				    "CPUs %s of the selection were off before and have come online meanwhile",
+				    list) ?
+		       0 :
+		       -ENOMEM;
+}
+
 static int run_operation(struct session *session, struct report *report, struct step_env *env,
 			 struct operation *operation)
 {
@@ -109,6 +151,8 @@ static int run_operation(struct session *session, struct report *report, struct 
 	if (r)
 		return r;
 	conclude_offline(report, run, outcome);
+	if (outcome == OUTCOME_DONE && warn_of_returned(report, env))
+		return -ENOMEM;
 	if (outcome == OUTCOME_STALE &&
 	    !findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL, "Run cpuoff again.",
 			  "the set of online CPUs changed after the selection was resolved"))
@@ -147,7 +191,8 @@ static bool may_try_another_way(const struct report *report)
 
 	return run && report->verdict == VERDICT_ROLLED_BACK && !run->was_interrupted &&
 	       !strcmp(report->options->request.migrate, "auto") &&
-	       (run->error == EOPNOTSUPP || run->error == ECANCELED);
+	       ((run->error == EOPNOTSUPP && !run->failed_step->kind->is_per_cpu) ||
+		run->error == ECANCELED);
 }
 
 static int move_and_take(struct session *session, struct report *report, hwloc_const_bitmap_t claim)

@@ -14,6 +14,15 @@
 #define SELECTS (CHANGES | ON(ACTION_LIST))
 #define ANY (SELECTS | ON(ACTION_STATUS))
 
+/* The values of options that have a few. */
+#define MIGRATE "auto|partition|affinity|none"
+#define PINNED "move|refuse"
+#define METHOD "auto|sequential"
+#define ON_ERROR "rollback|stop|continue" /* in the order of enum on_error */
+
+/* Stands for the ID that was not given; nobody can type it. */
+#define NO_ID "\001"
+
 enum option {
 	OPTION_SELECTOR = 1000, /* and the selector's kind */
 	OPTION_RESTORE = 2000,
@@ -71,10 +80,10 @@ static struct poptOption action_options[] = {
 };
 
 static struct poptOption control_options[] = {
-	VALUE("migrate", OPTION_MIGRATE, "auto|partition|affinity|none", "how work is moved away before"),
-	VALUE("pinned", OPTION_PINNED, "move|refuse", "what to do with tasks pinned to these CPUs alone"),
-	VALUE("method", OPTION_METHOD, "auto|sequential", "how the kernel is made to take the CPUs"),
-	VALUE("on-error", OPTION_ON_ERROR, "rollback|stop|continue", "what to do when a CPU cannot go"),
+	VALUE("migrate", OPTION_MIGRATE, MIGRATE, "how work is moved away before"),
+	VALUE("pinned", OPTION_PINNED, PINNED, "what to do with tasks pinned to these CPUs alone"),
+	VALUE("method", OPTION_METHOD, METHOD, "how the kernel is made to take the CPUs"),
+	VALUE("on-error", OPTION_ON_ERROR, ON_ERROR, "what to do when a CPU cannot go"),
 	VALUE("timeout", OPTION_TIMEOUT, "SECONDS", "give up waiting for one CPU after so long"),
 	FLAG("no-expedite", 0, OPTION_NO_EXPEDITE, "do not expedite RCU grace periods"),
 	FLAG("skip-unpluggable", 0, OPTION_SKIP_UNPLUGGABLE, "leave CPUs that cannot go"),
@@ -175,23 +184,20 @@ static void set_action(struct parser *parser, enum action action)
 	request->action = action;
 }
 
-static void set_on_error(struct parser *parser, const char *text)
+/* The place of @text among the words of @choice, which are parted by "|"; 0 with a complaint for none. */
+static size_t choose(struct parser *parser, const char *option, const char *text, const char *choice)
 {
-	static const char *const names[] = { "rollback", "stop", "continue" };
+	size_t length = strlen(text), nr = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(text, names[i])) {
-			parser->options->request.on_error = (enum on_error)i;
-			return;
-		}
-	complain(parser, "--on-error=%s: it is rollback, stop or continue", text);
-}
+	for (const char *word = choice; *word; nr++) {
+		size_t n = strcspn(word, "|");
 
-static void set_pinned(struct parser *parser, const char *text)
-{
-	if (strcmp(text, "move") && strcmp(text, "refuse"))
-		complain(parser, "--pinned=%s: it is move or refuse", text);
-	parser->options->request.pinned = text;
+		if (n == length && !strncmp(word, text, n))
+			return nr;
+		word += n + (word[n] == '|');
+	}
+	complain(parser, "--%s=%s: it is one of %s", option, text, choice);
+	return 0;
 }
 
 static void set_timeout(struct parser *parser, const char *text)
@@ -230,7 +236,7 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	switch (option) {
 	case OPTION_RESTORE:
 		set_action(parser, ACTION_RESTORE);
-		request->restore_id = value;
+		request->restore_id = value && strcmp(value, NO_ID) ? value : NULL;
 		break;
 	case OPTION_STATUS:
 		set_action(parser, ACTION_STATUS);
@@ -242,16 +248,19 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		request->dry_run = true;
 		break;
 	case OPTION_MIGRATE:
+		choose(parser, "migrate", value, MIGRATE);
 		request->migrate = value;
 		break;
 	case OPTION_PINNED:
-		set_pinned(parser, value);
+		choose(parser, "pinned", value, PINNED);
+		request->pinned = value;
 		break;
 	case OPTION_METHOD:
+		choose(parser, "method", value, METHOD);
 		request->method = value;
 		break;
 	case OPTION_ON_ERROR:
-		set_on_error(parser, value);
+		request->on_error = (enum on_error)choose(parser, "on-error", value, ON_ERROR);
 		break;
 	case OPTION_TIMEOUT:
 		set_timeout(parser, value);
@@ -336,6 +345,16 @@ static bool asks_for_json(int argc, const char **argv)
 	return false;
 }
 
+/* popt takes the word after an option whose value may be left out for its value; ours stands behind "=". */
+static const char **close_restore(int argc, const char **argv)
+{
+	const char **closed = calloc((size_t)argc + 1, sizeof(*closed));
+
+	for (int i = 0; closed && i < argc; i++)
+		closed[i] = strcmp(argv[i], "--restore") ? argv[i] : "--restore=" NO_ID;
+	return closed;
+}
+
 static char *join_command(int argc, const char **argv)
 {
 	size_t size = 1;
@@ -398,7 +417,8 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 		.command = join_command(argc, argv),
 	};
 	struct parser parser = { .options = &options };
-	poptContext context = poptGetContext(PACKAGE_NAME, argc, argv, all_options, 0);
+	const char **closed = close_restore(argc, argv);
+	poptContext context = closed ? poptGetContext(PACKAGE_NAME, argc, closed, all_options, 0) : NULL;
 	int r = -ENOMEM;
 
 	if (context && options.command) {
@@ -406,6 +426,7 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 		r = parse(context, &parser);
 	}
 	poptFreeContext(context);
+	free(closed);
 	*ret_options = options;
 	return r;
 }

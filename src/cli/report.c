@@ -102,6 +102,13 @@ static bool is_journalled(const struct report *report, const struct operation *o
 	return operation >= report->journals.list && operation < report->journals.list + report->journals.nr;
 }
 
+bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
+		       const struct item *item)
+{
+	return report->options->request.action != ACTION_RESTORE || !report->options->request.dry_run ||
+	       !step->kind->is_per_cpu || hwloc_bitmap_isset(run->changed, (unsigned int)item->id);
+}
+
 void report_drop_runs(struct report *report)
 {
 	for (size_t i = 0; i < report->nr_runs; i++) {

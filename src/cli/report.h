@@ -53,6 +53,13 @@ struct report {
 	size_t nr_runs;
 };
 
+/*
+ * True where @item belongs to the plan or result of @run: a restore of some CPUs does not touch the items of
+ * the others.
+ */
+bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
+		       const struct item *item);
+
 /* "done", "rolled-back". */
 const char *verdict_format(enum verdict verdict);
 

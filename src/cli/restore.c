@@ -19,6 +19,7 @@ struct returning {
 struct returns {
 	struct returning *list;
 	size_t nr;
+	hwloc_bitmap_t standby; /* CPUs that would return but for being on standby */
 };
 
 static void returns_free(struct returns *returns)
@@ -31,11 +32,28 @@ static void returns_free(struct returns *returns)
 		}
 	}
 	free(returns->list);
-	*returns = (struct returns){ 0 };
+	returns->list = NULL;
+	returns->nr = 0;
 }
 
-static int add_returning(struct returns *returns, struct operation *operation, hwloc_const_bitmap_t scope,
-			 bool is_adopted)
+static bool is_standby(const struct report *report, unsigned int cpu)
+{
+	return machine_has_cpu(&report->machine, cpu) && report->machine.cpus[cpu].is_standby;
+}
+
+/* s390: a CPU on standby cannot come online before somebody configures it. The others do. */
+static int leave_standby(const struct report *report, hwloc_bitmap_t scope, struct returns *returns)
+{
+	unsigned int cpu;
+
+	cpus_foreach(cpu, scope)
+		if (is_standby(report, cpu) && hwloc_bitmap_set(returns->standby, cpu))
+			return -ENOMEM;
+	return hwloc_bitmap_andnot(scope, scope, returns->standby) < 0 ? -ENOMEM : 0;
+}
+
+static int add_returning(const struct report *report, struct returns *returns,
+			 struct operation *operation, hwloc_const_bitmap_t scope, bool is_adopted)
 {
 	struct returning *list = util_grow(returns->list, returns->nr, sizeof(*list));
 
@@ -43,7 +61,9 @@ static int add_returning(struct returns *returns, struct operation *operation, h
 		return -ENOMEM;
 	returns->list = list;
 	list[returns->nr] = (struct returning){ operation, hwloc_bitmap_dup(scope), is_adopted };
-	return list[returns->nr++].scope ? 0 : -ENOMEM;
+	if (!list[returns->nr].scope)
+		return -ENOMEM;
+	return leave_standby(report, list[returns->nr++].scope, returns);
 }
 
 static struct finding *refuse_restore(struct report *report, const char *rule, const char *remedy,
@@ -64,19 +84,20 @@ static struct finding *refuse_restore(struct report *report, const char *rule, c
 static int choose_named(struct report *report, const char *id, struct returns *returns)
 {
 	struct journals *journals = &report->journals;
+	_cleanup_free_ char *what = NULL;
 	struct finding *finding;
 	int r = 0;
 
 	if (!strcmp(id, "all")) {
 		for (size_t i = journals->nr; !r && i-- > 0;)
-			r = add_returning(returns, &journals->list[i], journals->list[i].claim, false);
+			r = add_returning(report, returns, &journals->list[i], journals->list[i].claim, false);
 		return r;
 	}
 	for (size_t i = 0; i < journals->nr; i++)
 		if (!strcmp(journals->list[i].id, id))
-			return add_returning(returns, &journals->list[i], journals->list[i].claim, false);
-	finding = refuse_restore(report, "no-such-operation", "Name one of these, or \"all\".",
-				 "there is no such operation; those in force are");
+			return add_returning(report, returns, &journals->list[i], journals->list[i].claim, false);
+	what = util_asprintf("there is no operation \"%s\"; those in force are", id);
+	finding = what ? refuse_restore(report, "no-such-operation", "Name one of these, or \"all\".", what) : NULL;
 	if (!finding)
 		return -ENOMEM;
 	finding->is_invalid = true;
@@ -93,7 +114,7 @@ static int choose_only_one(struct report *report, struct returns *returns)
 				      "several operations are in force") ?
 			       0 :
 			       -ENOMEM;
-	return journals->nr ? add_returning(returns, &journals->list[0], journals->list[0].claim, false) : 0;
+	return journals->nr ? add_returning(report, returns, &journals->list[0], journals->list[0].claim, false) : 0;
 }
 
 /* CPUs that no journal knows come back only where they are named one by one. */
@@ -113,7 +134,7 @@ static int adopt(struct session *session, struct report *report, hwloc_const_bit
 		r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
 				  report->journals.list, report->journals.nr);
 	if (!r)
-		r = add_returning(returns, operation, cpus, true);
+		r = add_returning(report, returns, operation, cpus, true);
 	if (r) {
 		operation_free(operation);
 		free(operation);
@@ -162,7 +183,7 @@ static int choose_selected(struct session *session, struct report *report, struc
 		r = select_restore(request, &report->machine, &journals->list[i], &report->findings,
 				   scope);
 		if (!r && !cpus_is_empty(scope))
-			r = add_returning(returns, &journals->list[i], scope, false);
+			r = add_returning(report, returns, &journals->list[i], scope, false);
 	}
 	if (r)
 		return r;
@@ -171,6 +192,8 @@ static int choose_selected(struct session *session, struct report *report, struc
 		r = session_resolve(session, report);
 		if (!r)
 			hwloc_bitmap_and(unknown, unknown, report->selection.already_offline);
+		if (!r)
+			r = leave_standby(report, unknown, returns);
 		if (!r && !cpus_is_empty(unknown))
 			r = adopt(session, report, unknown, returns);
 		return r;
@@ -225,32 +248,39 @@ static int find_returning(struct report *report, const struct returns *returns)
 	return 0;
 }
 
-/* s390: a CPU on standby cannot come online before somebody configures it. Returns true for any. */
-static bool leave_standby(struct report *report, const struct returns *returns)
+/* The places of all CPUs to return, from all journals. The caller frees them. */
+static int collect_places(const struct returns *returns, struct place **ret_places, size_t *ret_nr)
 {
-	bool has_standby = false;
+	struct place *places;
+	size_t nr = 0;
 
-	for (size_t i = 0; i < returns->nr; i++) {
-		unsigned int cpu;
-
-		cpus_foreach(cpu, returns->list[i].scope) {
-			if (!machine_has_cpu(&report->machine, cpu) ||
-			    !report->machine.cpus[cpu].is_standby)
-				continue;
-			has_standby = true;
-			hwloc_bitmap_clr(returns->list[i].scope, cpu);
-			hwloc_bitmap_clr(report->target, cpu);
-		}
-	}
-	return has_standby;
+	for (size_t i = 0; i < returns->nr; i++)
+		nr += returns->list[i].operation->nr_places;
+	places = calloc(nr + 1, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	nr = 0;
+	for (size_t i = 0; i < returns->nr; i++)
+		for (size_t j = 0; j < returns->list[i].operation->nr_places; j++)
+			places[nr++] = returns->list[i].operation->places[j];
+	*ret_places = places;
+	*ret_nr = nr;
+	return 0;
 }
 
+/* CPUs on standby are judged with the others, and then left. */
 static int judge_return(const struct session *session, struct report *report, const struct returns *returns)
 {
-	const struct operation *first = returns->nr ? returns->list[0].operation : NULL;
+	_cleanup_free_ struct place *places = NULL;
+	size_t nr;
+	int r = collect_places(returns, &places, &nr);
 
-	return session_judge(session, report, preflight_return, first ? first->places : NULL,
-		     first ? first->nr_places : 0);
+	if (r)
+		return r;
+	hwloc_bitmap_or(report->target, report->target, returns->standby);
+	r = session_judge(session, report, preflight_return, places, nr);
+	hwloc_bitmap_andnot(report->target, report->target, returns->standby);
+	return r;
 }
 
 static int return_one(struct session *session, struct report *report, struct returning *returning,
@@ -274,6 +304,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 		r = plan_return(&env, returning->operation);
 	run->env = &env;
 	*ret_outcome = OUTCOME_DONE;
+	hwloc_bitmap_copy(run->changed, returning->scope); /* what a dry run shows */
 	if (!r && !report->options->request.dry_run)
 		r = session_execute(session, run, run_return, ret_outcome);
 	run->env = NULL;
@@ -285,7 +316,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 
 static int return_all(struct session *session, struct report *report, struct returns *returns)
 {
-	bool has_standby = leave_standby(report, returns), has_failed = has_standby;
+	bool has_failed = !cpus_is_empty(returns->standby);
 	enum outcome outcome = OUTCOME_DONE;
 	int r = 0;
 
@@ -294,12 +325,11 @@ static int return_all(struct session *session, struct report *report, struct ret
 			has_failed = true;
 			break;
 		}
-		r = return_one(session, report, &returns->list[i], &outcome);
+		r = i && !report->options->request.dry_run ? session_read_work(session, report) : 0;
+		if (!r)
+			r = return_one(session, report, &returns->list[i], &outcome);
 		has_failed |= outcome != OUTCOME_DONE;
-		if (returns->list[i].is_adopted) {
-			/* the report shows it, so it must outlive the list */
-			returns->list[i].is_adopted = false;
-		}
+		returns->list[i].is_adopted = false; /* the report shows it, and owns it now */
 	}
 	if (outcome == OUTCOME_STUCK)
 		report_conclude(report, VERDICT_STUCK, EXIT_FAILED);
@@ -334,12 +364,11 @@ static int restore_chosen(struct session *session, struct report *report, struct
 {
 	int r = find_returning(report, returns);
 
-	accept_unusable(report, returns);
 	if (!r)
 		r = judge_return(session, report, returns);
 	if (r || report_is_refused(report))
 		return r;
-	if (!returns->nr) {
+	if (!returns->nr && cpus_is_empty(returns->standby)) {
 		report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
 		return note_unknown(report);
 	}
@@ -351,18 +380,23 @@ static int restore_chosen(struct session *session, struct report *report, struct
 
 int actions_restore(struct session *session, struct report *report)
 {
-	struct returns returns = { 0 };
+	struct returns returns = { .standby = hwloc_bitmap_alloc() };
 	int r;
 
+	if (!returns.standby)
+		return -ENOMEM;
 	do {
 		returns_free(&returns);
+		hwloc_bitmap_zero(returns.standby);
 		r = session_gather_work(session, report);
 		if (!r)
 			r = choose(session, report, &returns);
+		accept_unusable(report, &returns);
 		if (!r && !report_is_refused(report))
 			r = restore_chosen(session, report, &returns);
 	} while (r > 0);
 	returns_free(&returns);
+	hwloc_bitmap_free(returns.standby);
 	return r;
 }
 

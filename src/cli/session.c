@@ -75,15 +75,26 @@ int session_gather(struct session *session, struct report *report)
 	return journal_load_all(session->state, session->boot_id, &report->findings, &report->journals);
 }
 
-int session_gather_work(struct session *session, struct report *report)
+int session_read_work(struct session *session, struct report *report)
 {
-	int r = session_gather(session, report);
+	int r;
 
+	tasks_free(&report->tasks);
+	cgroups_free(&report->cgroups);
+	machine_free(&report->machine);
+	r = topology_read_machine(session->root, &report->machine);
 	if (!r)
 		r = cgroups_read(session->root, &report->machine, &report->cgroups);
 	if (!r)
 		r = tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
 	return r;
+}
+
+int session_gather_work(struct session *session, struct report *report)
+{
+	int r = session_gather(session, report);
+
+	return r ? r : session_read_work(session, report);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------- */

@@ -86,35 +86,59 @@ static void print_cpus(const char *title, hwloc_const_bitmap_t cpus, const char 
 	       count == 1 ? "" : "s", rest);
 }
 
-static void print_step(const struct report *report, const struct step *step)
+static void print_values(const char *object, int width, const struct item *item, bool is_undone)
 {
-	const struct item *first = &step->items[0];
-	bool is_undone = report->options->request.action == ACTION_RESTORE && step_is_in_force(step);
-
-	if (step->nr_items == 1)
-		printf("  %-16s %-14s %s: %s -> %s\n", step->kind->name, lifetime_format(step->lifetime),
-		       first->object, is_undone ? first->after : first->before,
-		       is_undone ? first->before : first->after);
-	else
-		printf("  %-16s %-14s %zu, from %s to %s: %s -> %s\n", step->kind->name,
-		       lifetime_format(step->lifetime), step->nr_items, first->object,
-		       step->items[step->nr_items - 1].object, is_undone ? first->after : first->before,
-		       is_undone ? first->before : first->after);
-	for (size_t i = 0; report->options->verbose && step->nr_items > 1 && i < step->nr_items; i++)
-		printf("    %-30s %s -> %s\n", step->items[i].object,
-		       is_undone ? step->items[i].after : step->items[i].before,
-		       is_undone ? step->items[i].before : step->items[i].after);
+	printf("%-*s%s -> %s\n", width, object, is_undone ? item->after : item->before,
+	       is_undone ? item->before : item->after);
 }
 
-/* In the order in which things happen: what is still to be applied, then what is undone. */
-static void print_steps(const struct report *report, const struct operation *operation)
+/* One line a step, with the first and the last of its items, and with -v one line an item. */
+static void print_step(const struct report *report, const struct run *run, const struct step *step)
 {
-	for (size_t i = 0; i < operation->nr_steps; i++)
-		if (operation->steps[i].state == STATE_PLANNED)
-			print_step(report, &operation->steps[i]);
-	for (struct step *step = NULL; (step = run_next_to_undo(operation, step));)
-		if (step_is_in_force(step))
-			print_step(report, step);
+	bool is_undone = report->options->request.action == ACTION_RESTORE && step_is_in_force(step);
+	const struct item *first = NULL, *last = NULL;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < step->nr_items; i++) {
+		if (!report_shows_item(report, run, step, &step->items[i]))
+			continue;
+		first = first ? first : &step->items[i];
+		last = &step->items[i];
+		nr++;
+	}
+	if (!nr)
+		return;
+	printf("  %-20s %-14s ", step->kind->name, lifetime_format(step->lifetime));
+	if (nr == 1)
+		printf("%s: ", first->object);
+	else
+		printf("%zu, from %s to %s: ", nr, first->object, last->object);
+	print_values("", 0, first, is_undone);
+	for (size_t i = 0; report->options->verbose && nr > 1 && i < step->nr_items; i++) {
+		if (!report_shows_item(report, run, step, &step->items[i]))
+			continue;
+		printf("    ");
+		print_values(step->items[i].object, 40, &step->items[i], is_undone);
+	}
+}
+
+/* In the order in which things happen: what is applied, then what a restore undoes. */
+static void print_steps(const struct report *report)
+{
+	bool is_return = report->options->request.action == ACTION_RESTORE;
+
+	printf("steps\n");
+	for (size_t i = 0; i < report->nr_runs; i++) {
+		const struct run *run = &report->runs[i];
+
+		for (size_t j = 0; j < run->operation->nr_steps; j++)
+			if (!is_return || run->operation->steps[j].state == STATE_PLANNED)
+				print_step(report, run, &run->operation->steps[j]);
+		for (struct step *step = NULL;
+		     is_return && (step = run_next_to_undo(run->operation, step));)
+			if (step->state != STATE_PLANNED)
+				print_step(report, run, step);
+	}
 }
 
 static void print_plan(const struct report *report)
@@ -127,9 +151,7 @@ static void print_plan(const struct report *report)
 	if (report->method)
 		printf("%-14s method %s, work is moved by: %s\n", "how", report->method,
 		       report->evacuation);
-	printf("steps\n");
-	for (size_t i = 0; i < report->nr_runs; i++)
-		print_steps(report, report->runs[i].operation);
+	print_steps(report);
 	printf("This was a dry run: nothing was changed.\n");
 }
 
@@ -183,6 +205,8 @@ static void print_change(const struct report *report)
 		print_restore(report);
 	else if (report->nr_runs)
 		print_offline(report);
+	if (report->nr_runs && report->options->verbose && !report->options->request.dry_run)
+		print_steps(report);
 }
 
 static void print_status(const struct report *report)

@@ -20,25 +20,45 @@
 struct journal {
 	struct state *state;
 	const struct operation *operation;
+	bool is_on_disk;
 	char *text;
 	size_t length;
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Set where a part of the document could not be made: an incomplete journal must never be written. */
+static bool is_incomplete;
+
+static void add(struct json_object *object, const char *key, struct json_object *value)
+{
+	is_incomplete |= !object || !value || json_object_object_add(object, key, value);
+}
+
+/* What is no UTF-8 would make the document unreadable: such bytes become "?". */
 static void add_string(struct json_object *object, const char *key, const char *value)
 {
-	json_object_object_add(object, key, json_object_new_string(value));
+	_cleanup_free_ char *text = util_utf8(value);
+
+	add(object, key, text ? json_object_new_string(text) : NULL);
 }
 
 static void add_number(struct json_object *object, const char *key, unsigned long long value)
 {
-	json_object_object_add(object, key, json_object_new_int64((int64_t)value));
+	add(object, key, json_object_new_int64((int64_t)value));
 }
 
 static void add_id(struct json_object *object, const char *key, long value)
 {
-	json_object_object_add(object, key, value == CPU_ID_NONE ? NULL : json_object_new_int64(value));
+	if (value == CPU_ID_NONE)
+		is_incomplete |= !object || json_object_object_add(object, key, NULL);
+	else
+		add(object, key, json_object_new_int64(value));
+}
+
+static void append(struct json_object *array, struct json_object *value)
+{
+	is_incomplete |= !array || !value || json_object_array_add(array, value);
 }
 
 static struct json_object *make_item(const struct item *item)
@@ -61,9 +81,9 @@ static struct json_object *make_step(const struct step *step)
 	add_string(object, "kind", step->kind->name);
 	add_string(object, "lifetime", lifetime_format(step->lifetime));
 	add_string(object, "state", STATE_PLACE);
-	json_object_object_add(object, "items", items);
+	add(object, "items", items);
 	for (size_t i = 0; i < step->nr_items; i++)
-		json_object_array_add(items, make_item(&step->items[i]));
+		append(items, make_item(&step->items[i]));
 	return object;
 }
 
@@ -85,40 +105,70 @@ static struct json_object *make_operation(const struct operation *operation)
 	struct json_object *object = json_object_new_object();
 	struct json_object *places = json_object_new_array(), *steps = json_object_new_array();
 
-	json_object_object_add(object, "format", json_object_new_int(JOURNAL_FORMAT));
+	add(object, "format", json_object_new_int(JOURNAL_FORMAT));
 	add_string(object, "id", operation->id);
 	add_string(object, "boot_id", operation->boot_id);
 	add_string(object, "version", operation->version);
 	add_string(object, "started", operation->started);
 	add_string(object, "command", operation->command);
-	json_object_object_add(object, "cpus", places);
+	add(object, "cpus", places);
 	for (size_t i = 0; i < operation->nr_places; i++)
-		json_object_array_add(places, make_place(&operation->places[i]));
-	json_object_object_add(object, "steps", steps);
+		append(places, make_place(&operation->places[i]));
+	add(object, "steps", steps);
 	for (size_t i = 0; i < operation->nr_steps; i++)
-		json_object_array_add(steps, make_step(&operation->steps[i]));
+		append(steps, make_step(&operation->steps[i]));
+	return object;
+}
+
+static struct json_object *parse_text(const char *text)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *object = NULL;
+
+	if (!tokener)
+		return NULL;
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	if (strlen(text) < INT_MAX)
+		object = json_tokener_parse_ex(tokener, text, (int)strlen(text) + 1);
+	if (object && json_tokener_get_error(tokener) != json_tokener_success) {
+		json_object_put(object);
+		object = NULL;
+	}
+	json_tokener_free(tokener);
+	return object;
+}
+
+/* json-c leaves out what it has no memory for, without a word: the text must be one that can be read again. */
+static bool is_whole(const char *text)
+{
+	struct json_object *object = parse_text(text);
+
+	json_object_put(object);
 	return object;
 }
 
 int journal_new(struct state *state, const struct operation *operation, struct journal **ret_journal)
 {
-	struct json_object *object = make_operation(operation);
 	struct journal *journal = calloc(1, sizeof(*journal));
+	struct json_object *object;
 	const char *text = NULL;
 
-	if (object)
+	is_incomplete = false;
+	object = make_operation(operation);
+	if (object && !is_incomplete)
 		text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
 								      JSON_C_TO_STRING_SPACED |
 								      JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (journal && text)
 		journal->text = util_asprintf("%s\n", text);
 	json_object_put(object);
-	if (!journal || !journal->text) {
-		free(journal);
+	if (!journal || !journal->text || !is_whole(journal->text)) {
+		journal_free(journal);
 		return -ENOMEM;
 	}
 	journal->state = state;
 	journal->operation = operation;
+	journal->is_on_disk = operation->is_journalled;
 	journal->length = strlen(journal->text);
 	*ret_journal = journal;
 	return 0;
@@ -151,6 +201,7 @@ static char *put_state(char *at, enum step_state state)
 int journal_save(struct journal *journal)
 {
 	char *at = journal->text;
+	int r;
 
 	for (size_t i = 0; i < journal->operation->nr_steps; i++) {
 		const struct step *step = &journal->operation->steps[i];
@@ -159,12 +210,14 @@ int journal_save(struct journal *journal)
 		for (size_t j = 0; j < step->nr_items; j++)
 			at = put_state(at, step->items[j].state);
 	}
-	return state_write(journal->state, journal->operation->id, journal->text, journal->length);
+	r = state_write(journal->state, journal->operation->id, journal->text, journal->length);
+	journal->is_on_disk |= !r;
+	return r;
 }
 
 int journal_remove(struct journal *journal)
 {
-	return state_remove(journal->state, journal->operation->id);
+	return journal->is_on_disk ? state_remove(journal->state, journal->operation->id) : 0;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -253,6 +306,7 @@ static int read_step(struct reader *reader, struct json_object *object, struct o
 {
 	struct json_object *items = get(reader, object, "items", json_type_array);
 	const struct step_kind *kind = kinds_find(get_string(reader, object, "kind"));
+	const char *lifetime;
 	struct step *step;
 	int r = 0;
 
@@ -264,10 +318,12 @@ static int read_step(struct reader *reader, struct json_object *object, struct o
 	if (!step)
 		return -ENOMEM;
 	step->state = get_state(reader, object);
-	if (!strcmp(get_string(reader, object, "lifetime"), lifetime_format(LIFETIME_DURING)))
+	lifetime = get_string(reader, object, "lifetime");
+	step->lifetime = LIFETIME_UNTIL_RESTORE;
+	if (!strcmp(lifetime, lifetime_format(LIFETIME_DURING)))
 		step->lifetime = LIFETIME_DURING;
-	else
-		step->lifetime = LIFETIME_UNTIL_RESTORE;
+	else if (strcmp(lifetime, lifetime_format(LIFETIME_UNTIL_RESTORE)))
+		reader->wrong_key = "lifetime";
 	for (size_t i = 0; !r && items && i < json_object_array_length(items); i++)
 		r = read_item(reader, json_object_array_get_idx(items, i), step);
 	return r;
@@ -317,24 +373,6 @@ static int read_operation(struct reader *reader, struct json_object *object, str
 	return r ? r : operation_update_claim(operation);
 }
 
-static struct json_object *parse_text(const char *text)
-{
-	struct json_tokener *tokener = json_tokener_new();
-	struct json_object *object = NULL;
-
-	if (!tokener)
-		return NULL;
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	if (strlen(text) < INT_MAX)
-		object = json_tokener_parse_ex(tokener, text, (int)strlen(text) + 1);
-	if (object && json_tokener_get_error(tokener) != json_tokener_success) {
-		json_object_put(object);
-		object = NULL;
-	}
-	json_tokener_free(tokener);
-	return object;
-}
-
 #define UNUSABLE_REMEDY                                                                            \
 	"Nothing of it was used. Bring CPUs back by number with --restore --cpu LIST; remove the "   \
 	"file once the machine is as it should be."
@@ -356,7 +394,8 @@ static int keep(struct journals *journals, struct operation *operation)
 	if (!list)
 		return -ENOMEM;
 	journals->list = list;
-	list[journals->nr++] = *operation;
+	list[journals->nr] = *operation;
+	list[journals->nr++].is_journalled = true;
 	*operation = (struct operation){ 0 };
 	return 0;
 }
@@ -375,6 +414,8 @@ static int take_object(const struct state *state, const char *id, struct json_ob
 			 (long long)format, JOURNAL_FORMAT);
 		return report_unusable(journals, findings, state, id, why);
 	}
+	if (!reader.wrong_key && format < 1)
+		reader.wrong_key = "format";
 	r = read_operation(&reader, object, &operation);
 	if (!r && !reader.wrong_key && strcmp(operation.id, id))
 		reader.wrong_key = "id";

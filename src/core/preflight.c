@@ -22,25 +22,34 @@ struct rule {
 	const char *remedy;
 };
 
-/* "cpu7" or "CPUs 7-9", and the verb that fits. */
-static char *name_cpus(hwloc_const_bitmap_t cpus, const char *one, const char *many, const char *rest)
+/* A sentence that could not be made must not be taken for nothing to say. */
+static char *told(char *message, const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	if (!message)
+		hwloc_bitmap_copy(cpus, facts->target);
+	return message;
+}
+
+/* "cpu7" and the text for one, or "CPUs 7-9" and that for many. */
+static char *name_cpus(hwloc_const_bitmap_t cpus, const char *one, const char *many)
 {
 	_cleanup_free_ char *list = cpus_format(cpus);
 	bool is_one = cpus_count(cpus) == 1;
 
 	if (!list)
 		return NULL;
-	return util_asprintf("%s%s %s%s", is_one ? "cpu" : "CPUs ", list, is_one ? one : many, rest);
+	return util_asprintf("%s%s %s", is_one ? "cpu" : "CPUs ", list, is_one ? one : many);
 }
 
 /* ---- taking CPUs offline ---------------------------------------------------------------------- */
 
 static char *check_permission(const struct facts *facts, hwloc_bitmap_t cpus)
 {
-	(void)cpus;
 	if (!facts->denied_path)
 		return NULL;
-	return util_asprintf("%s cannot be written: %s", facts->denied_path, strerror(facts->denied_errno));
+	return told(util_asprintf("%s cannot be written: %s", facts->denied_path,
+				  strerror(facts->denied_errno)),
+		    facts, cpus);
 }
 
 static char *check_no_online_file(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -52,7 +61,8 @@ static char *check_no_online_file(const struct facts *facts, hwloc_bitmap_t cpus
 			hwloc_bitmap_set(cpus, cpu);
 	if (cpus_is_empty(cpus))
 		return NULL;
-	return name_cpus(cpus, "has", "have", " no online file: the kernel does not let it go offline");
+	return name_cpus(cpus, "has no online file: the kernel does not let it go offline",
+			 "have no online file: the kernel does not let them go offline");
 }
 
 static char *check_nothing_remains(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -82,9 +92,10 @@ static char *check_housekeeping_timer(const struct facts *facts, hwloc_bitmap_t 
 		return NULL;
 	hwloc_bitmap_andnot(cpus, facts->target, facts->machine->nohz_full);
 	list = cpus_format(facts->machine->nohz_full);
-	return util_asprintf("only CPUs of nohz_full= (%s) would remain: taking the last CPU outside of it "
-			     "makes the kernel panic",
-			     list ? list : "");
+	return told(util_asprintf("only CPUs of nohz_full= (%s) would remain: taking the last CPU outside "
+				  "of it makes the kernel panic",
+				  list ? list : ""),
+		    facts, cpus);
 }
 
 /* kernel/cpu.c, cpu_down_maps_locked(): EBUSY for the last CPU that is not isolated. */
@@ -96,9 +107,10 @@ static char *check_housekeeping_domain(const struct facts *facts, hwloc_bitmap_t
 		return NULL;
 	hwloc_bitmap_andnot(cpus, facts->target, facts->machine->isolated);
 	list = cpus_format(facts->machine->isolated);
-	return util_asprintf("only isolated CPUs (%s) would remain: the kernel keeps the last CPU that is "
-			     "not isolated",
-			     list ? list : "");
+	return told(util_asprintf("only isolated CPUs (%s) would remain: the kernel keeps the last CPU that "
+				  "is not isolated",
+				  list ? list : ""),
+		    facts, cpus);
 }
 
 static char *check_cpu0(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -125,7 +137,10 @@ static char *check_sibling_stays(const struct facts *facts, hwloc_bitmap_t cpus)
 	_cleanup_free_ char *list = NULL;
 	unsigned int cpu;
 
-	if (!siblings || asks_for_smt(facts->request))
+	if (asks_for_smt(facts->request))
+		return NULL;
+	hwloc_bitmap_copy(cpus, facts->target); /* no memory: there might be something to say */
+	if (!siblings)
 		return NULL;
 	cpus_foreach(cpu, facts->target)
 		if (facts->machine->cpus[cpu].siblings)
@@ -146,7 +161,7 @@ static char *check_sibling_stays(const struct facts *facts, hwloc_bitmap_t cpus)
 #define NAMES_SHOWN 8
 
 /* Adds ", NAME" to @list, up to a number that a person reads; NULL where there is no memory. */
-static char *add_name(char *list, size_t nr, const char *fmt, ...)
+_printf_(3, 4) static char *add_name(char *list, size_t nr, const char *fmt, ...)
 {
 	_cleanup_free_ char *name = NULL, *old = list;
 	va_list ap;
@@ -327,7 +342,8 @@ static char *check_standby(const struct facts *facts, hwloc_bitmap_t cpus)
 			hwloc_bitmap_set(cpus, cpu);
 	if (cpus_is_empty(cpus))
 		return NULL;
-	return name_cpus(cpus, "is", "are", " standby: it must be configured before it can come online");
+	return name_cpus(cpus, "is standby: it must be configured before it can come online",
+			 "are standby: they must be configured before they can come online");
 }
 
 static const struct rule return_rules[] = {

@@ -83,9 +83,9 @@ struct step *run_next_to_undo(const struct operation *operation, const struct st
 		unsigned int rank = step->kind->undo_rank;
 
 		if (last && (rank < last->kind->undo_rank ||
-			     (rank == last->kind->undo_rank && step <= last)))
+			     (rank == last->kind->undo_rank && step >= last)))
 			continue;
-		if (!next || rank < next->kind->undo_rank)
+		if (!next || rank <= next->kind->undo_rank)
 			next = step;
 	}
 	return next;
@@ -200,11 +200,12 @@ static enum outcome offline(struct run *run)
 	note_changed(run, false);
 	if (run->env->stuck)
 		return conclude(run, OUTCOME_STUCK);
-	if (r && !may_be_partial(run))
+	if (r == -ESTALE || (r && !may_be_partial(run)))
 		return roll_back(run, r);
 	if (!r && any_failed(run->operation) && cpus_is_empty(run->changed))
 		return roll_back(run, -EIO);
-	undo(run, LIFETIME_DURING);
+	if (undo(run, LIFETIME_DURING))
+		return conclude(run, OUTCOME_FAILED);
 	return conclude(run, r || any_failed(run->operation) ? OUTCOME_PARTIAL : OUTCOME_DONE);
 }
 

@@ -28,13 +28,14 @@ struct run {
 	int journal_error;		/* errno where the journal could not be written */
 	const struct step *failed_step;	/* the step that could not be applied, or NULL */
 	int error;			/* why, as an errno */
-	hwloc_bitmap_t changed;		/* CPUs that went offline, or came online; the caller frees it */
+	hwloc_bitmap_t changed;		/* CPUs that went offline, or came online; the caller frees it. Before
+					   the run: those that shall */
 	double seconds;
 };
 
 /*
- * The step to be undone after @last, or the first with NULL: by undo rank, and those of one rank in the order
- * of their application. NULL after the last one.
+ * The step to be undone after @last, or the first with NULL: by undo rank, and those of one rank last
+ * applied first. NULL after the last one.
  */
 struct step *run_next_to_undo(const struct operation *operation, const struct step *last);
 

@@ -48,7 +48,12 @@ int hotplug_read_online(const struct step_env *env, struct online_mask *ret_mask
 {
 	int r = root_read_buffer(env->root, CPU_DIR "/online", ret_mask->text, sizeof(ret_mask->text));
 
-	return r == -ENOENT ? read_online_files(env, ret_mask) : r;
+	if (r == -ENOENT)
+		r = read_online_files(env, ret_mask);
+	ret_mask->is_known = !r;
+	if (r)
+		ret_mask->text[0] = '\0';
+	return r;
 }
 
 /* The number in cpuN/hotplug/fail: a test of the kernel's own has armed a failure there. -1 for none. */
@@ -102,6 +107,7 @@ static int set_once(struct step_env *env, struct item *item, bool online, struct
 	int r, mask_r;
 
 	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/online", cpu);
+	ret_mask->is_known = false;
 	r = writer_write(env->writer, env, item, path, online ? "1" : "0", &item->seconds);
 	if (r == -ETIMEDOUT && writer_is_stuck(env->writer))
 		return r;

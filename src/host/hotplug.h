@@ -15,6 +15,7 @@ extern const struct step_kind hotplug_kind;
 /* Text of the online mask, as long as the kernel makes it. */
 struct online_mask {
 	char text[65536];
+	bool is_known; /* false: it could not be read, and text is empty */
 };
 
 /* Reads the online mask; where a machine's copy has none, cpuN/online is asked. Allocates nothing. */

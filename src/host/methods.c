@@ -38,17 +38,16 @@ static int take_item(struct step *step, struct step_env *env, struct item *item,
 {
 	int r = 0;
 
+	item->state = STATE_APPLYING;
 	if (cpus_text_has(mask->text, (unsigned int)item->id))
 		r = hotplug_set(env, item, false, mask);
 	if (!r)
 		item->state = STATE_APPLIED;
-	else if (writer_is_stuck(env->writer)) {
-		/* the kernel still works on it: whether it goes, only the mask will tell, later */
-		item->state = STATE_APPLYING;
-		env->stuck = step;
-	} else {
+	else if (mask->is_known && !writer_is_stuck(env->writer))
 		item->state = STATE_FAILED;
-	}
+	/* else the mask will tell later whether it went */
+	if (writer_is_stuck(env->writer))
+		env->stuck = step;
 	return r;
 }
 

@@ -77,9 +77,8 @@ static int undo(struct step *step, struct step_env *env)
 		item->error = -r;
 		return r;
 	}
-	/* An interrupted step may not have come to its write: then the value is still what it was. */
-	if (item->state == STATE_PLANNED && !util_parse_long(item->before, 0, INT_MAX, &before) &&
-	    value <= before)
+	/* What is there now was there before: our part of it was never added, or is gone already. */
+	if (!util_parse_long(item->before, 0, INT_MAX, &before) && value <= before)
 		value = 0;
 	r = value > 0 ? write_counter(env->root, value - 1) : 0;
 	item->error = -r;

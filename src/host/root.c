@@ -86,7 +86,7 @@ int root_openat(const struct root *root, int flags, const char *path)
 	return fd;
 }
 
-static int format_path(char path[PATH_MAX], const char *fmt, va_list ap)
+_printf_(2, 0) static int format_path(char path[PATH_MAX], const char *fmt, va_list ap)
 {
 	int n = vsnprintf(path, PATH_MAX, fmt, ap);
 
@@ -95,6 +95,7 @@ static int format_path(char path[PATH_MAX], const char *fmt, va_list ap)
 
 bool root_has(const struct root *root, const char *fmt, ...)
 {
+	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
 	va_list ap;
 	int r;
@@ -102,7 +103,12 @@ bool root_has(const struct root *root, const char *fmt, ...)
 	va_start(ap, fmt);
 	r = format_path(path, fmt, ap);
 	va_end(ap);
-	return !r && !faccessat(root->fd, path, F_OK, 0);
+	if (r || faccessat(root->fd, path, F_OK, 0))
+		return false;
+	if (root->is_live)
+		return true;
+	fd = root_openat(root, O_PATH, path);
+	return fd >= 0;
 }
 
 static void cut_end(char *text, size_t length)
@@ -245,14 +251,37 @@ int root_write(const struct root *root, const char *value, const char *path)
 	return (size_t)n == length ? 0 : -EIO;
 }
 
+/* Opens the directory that holds @path; the last part of @path is not followed then. Returns it, or -errno. */
+static int open_parent(const struct root *root, const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	char parent[PATH_MAX];
+
+	*ret_name = slash ? slash + 1 : path;
+	if (snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".") >=
+	    (int)sizeof(parent))
+		return -ENAMETOOLONG;
+	return root_openat(root, O_PATH | O_DIRECTORY, parent);
+}
+
 int root_mkdir(const struct root *root, const char *path)
 {
-	return mkdirat(root->fd, path, 0755) < 0 ? -errno : 0;
+	const char *name;
+	_cleanup_close_ int fd = open_parent(root, path, &name);
+
+	if (fd < 0)
+		return fd;
+	return mkdirat(fd, name, 0755) < 0 ? -errno : 0;
 }
 
 int root_rmdir(const struct root *root, const char *path)
 {
-	return unlinkat(root->fd, path, AT_REMOVEDIR) < 0 ? -errno : 0;
+	const char *name;
+	_cleanup_close_ int fd = open_parent(root, path, &name);
+
+	if (fd < 0)
+		return fd;
+	return unlinkat(fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
 DIR *root_opendir(const struct root *root, const char *fmt, ...)

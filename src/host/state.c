@@ -24,68 +24,83 @@ static bool is_ours(const struct stat *st)
 	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022);
 }
 
-static int make_parents(char *path)
+static int make_parents(const struct root *root, char *path)
 {
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(path, 0755) < 0 && errno != EEXIST) {
-			int r = -errno;
+	int r = 0;
 
-			*slash = '/';
-			return r;
-		}
+	for (char *slash = strchr(path, '/'); slash && (!r || r == -EEXIST); slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		r = root_mkdir(root, path);
 		*slash = '/';
 	}
-	return 0;
+	return r == -EEXIST ? 0 : r;
 }
 
 /* A mask of the caller's must not hide the journals from those who ask for the status. */
-static int make_dir(char *path)
+static int make_dir(const struct root *root, char *path)
 {
 	mode_t mask = umask(022);
-	int r = make_parents(path);
+	int r = make_parents(root, path);
 
-	if (!r && mkdir(path, 0755) < 0 && errno != EEXIST)
-		r = -errno;
+	if (!r)
+		r = root_mkdir(root, path);
 	umask(mask);
-	return r;
+	return r == -EEXIST ? 0 : r;
 }
 
-/* A directory that already names the root by its full path is meant as it stands. */
+/*
+ * The path below the root. A directory that already names the root by its full path is meant as it stands.
+ * A slash at the end would have a link followed.
+ */
 static char *path_below(const struct root *root, const char *dir)
 {
 	const char *top = root_is_live(root) ? "" : root_path(root);
 	size_t length = strlen(top);
+	char *path;
 
 	if (!strncmp(dir, top, length) && dir[length] == '/')
-		return strdup(dir);
-	return util_asprintf("%s/%s", top, dir + strspn(dir, "/"));
+		dir += length;
+	path = strdup(dir + strspn(dir, "/"));
+	if (!path)
+		return NULL;
+	for (length = strlen(path); length && path[length - 1] == '/'; length--)
+		path[length - 1] = '\0';
+	return path;
+}
+
+static int open_dir(const struct root *root, const char *dir, bool create, struct state *state)
+{
+	_cleanup_free_ char *path = path_below(root, dir);
+	struct stat st;
+	int r = path ? 0 : -ENOMEM;
+
+	if (!r && create)
+		r = make_dir(root, path);
+	if (r)
+		return r;
+	state->path = util_asprintf("%s/%s", root_is_live(root) ? "" : root_path(root), path);
+	if (!state->path)
+		return -ENOMEM;
+	state->fd = root_openat(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, path);
+	if (state->fd < 0)
+		return state->fd;
+	if (fstat(state->fd, &st) < 0)
+		return -errno;
+	return is_ours(&st) ? 0 : -EPERM;
 }
 
 int state_open(const struct root *root, const char *dir, bool create, struct state **ret_state)
 {
 	_cleanup_state_ struct state *state = calloc(1, sizeof(*state));
-	struct stat st;
 	int r;
 
 	if (!state)
 		return -ENOMEM;
 	state->fd = state->lock_fd = -1;
-	state->path = path_below(root, dir);
-	if (!state->path)
-		return -ENOMEM;
-	if (create) {
-		r = make_dir(state->path);
-		if (r)
-			return r;
-	}
-	state->fd = open(state->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (state->fd < 0 || fstat(state->fd, &st) < 0)
-		return -errno;
-	if (!is_ours(&st))
-		return -EPERM;
-	*ret_state = steal_pointer(&state);
-	return 0;
+	r = open_dir(root, dir, create, state);
+	if (!r)
+		*ret_state = steal_pointer(&state);
+	return r;
 }
 
 void state_close(struct state *state)

@@ -34,9 +34,12 @@ struct answer {
 static struct answer carry_out(const struct root *root, const char *path, const char *value)
 {
 	double start = util_now();
-	int r = root_write(root, value, path);
+	struct answer answer;
 
-	return (struct answer){ .result = r, .seconds = util_now() - start };
+	memset(&answer, 0, sizeof(answer)); /* its padding travels, too */
+	answer.result = root_write(root, value, path);
+	answer.seconds = util_now() - start;
+	return answer;
 }
 
 /*
@@ -193,7 +196,8 @@ int writer_write(struct writer *writer, const struct step_env *env, const struct
 
 	if (writer->is_stuck)
 		return -ETIMEDOUT;
-	snprintf(order.path, sizeof(order.path), "%s", path);
+	if (snprintf(order.path, sizeof(order.path), "%s", path) >= (int)sizeof(order.path))
+		return -ENAMETOOLONG;
 	if (snprintf(order.value, sizeof(order.value), "%s", value) >= (int)sizeof(order.value))
 		return -E2BIG;
 	if (writer->fd >= 0 && send(writer->fd, &order, sizeof(order), MSG_NOSIGNAL) >= 0)

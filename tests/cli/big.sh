@@ -3,6 +3,8 @@
 # shellcheck disable=SC2016,SC2119,SC2317
 
 on_disk=yes
+CPUOFF_SHIM_KIN=no
+export CPUOFF_SHIM_KIN
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
 # Eight sockets of 256 cores, threads n and n+2048

@@ -177,9 +177,10 @@ is "a machine without a boot id, --restore" "0 0-31" "$rc $(online)"
 # ---- the lock --------------------------------------------------------------------------------
 
 tree_2s lock
-new_rules '* offline delay:0.5'
+new_gate
+new_rules "cpu28 offline until:$gate"
 kstart --cpu 26-31
-wait_writes 1
+wait_gate
 first=$pid
 last="cpuoff --cpu 8 while another runs"
 rc=0
@@ -199,6 +200,10 @@ status "--status needs no lock" 0
 rc=0
 with_kernel "$CPUOFF" --sysroot="$t" --cpu 8 --dry-run >"$out" 2>"$err" || rc=$?
 status "--dry-run needs no lock" 0
+(
+	sleep 0.3
+	open_gate
+) &
 rc=0
 with_kernel timeout --foreground 20 "$CPUOFF" --sysroot="$t" --cpu 8 --wait --json >"$out" 2>"$err" || rc=$?
 verdict "--wait" 0 'done' as-asked

@@ -7,7 +7,7 @@
 # `done_testing`: one that dies before has no plan, and so fails.
 
 # The scripts use what is set here
-# shellcheck disable=SC2034,SC2119,SC2120
+# shellcheck disable=SC2031,SC2034,SC2119,SC2120
 : "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${abs_top_builddir:=$abs_top_srcdir}"
 : "${CPUOFF:=$abs_top_builddir/cpuoff}"
@@ -16,7 +16,7 @@ abs_top_builddir=$(cd "$abs_top_builddir" && pwd -P)
 here=$abs_top_srcdir/tests/cli
 script=${0##*/}
 script=${script%.sh}
-limit=30
+limit=60
 rc=0
 last=
 tests=0
@@ -289,6 +289,7 @@ aside() {
 	[ ! -e "$t.shim" ] || mv "$t.shim" "$aside_dir/tree.shim"
 	t=$aside_dir/tree
 	cp "$rules" "$aside_dir/rules"
+	# shellcheck disable=SC2030
 	(
 		log=$aside_dir/log
 		rules=$aside_dir/rules
@@ -336,13 +337,37 @@ nr_writes() {
 	grep -c '^write sys/devices/system/cpu/cpu[0-9]*/online' "$log"
 }
 
-# wait_writes N - until the log has N writes of CPUs
-wait_writes() {
-	wait_left=300
-	while [ "$(nr_writes)" -lt "$1" ] && [ "$wait_left" -gt 0 ]; do
+# wait_for COMMAND... - until it succeeds, half a minute at most
+wait_for() {
+	wait_left=600
+	until "$@" >/dev/null 2>&1 || [ "$wait_left" -eq 0 ]; do
 		sleep 0.05
 		wait_left=$((wait_left - 1))
 	done
+}
+
+has_writes() {
+	[ "$(nr_writes)" -ge "$1" ]
+}
+
+# wait_writes N - until the log has N writes of CPUs
+wait_writes() {
+	wait_for has_writes "$1"
+}
+
+# A rule "cpuN offline until:$gate" holds a write back until `open_gate`; `wait_gate` returns once it is held.
+gate=
+new_gate() {
+	gate=$work/gate-$tests
+	rm -f "$gate"
+}
+
+wait_gate() {
+	wait_for grep -q '^wait' "$log"
+}
+
+open_gate() {
+	: >"$gate"
 }
 
 # Runs as somebody without rights; 1 where that cannot be done here

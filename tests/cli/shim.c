@@ -14,11 +14,12 @@
  *
  * WHO is cpuN, * (any CPU), or a pattern of paths below the root ("sys/kernel/rcu_*"). WHAT is offline,
  * online, write (any value) or open (for writing). ACTION is the name of an errno, "stays" (the write
- * succeeds and nothing changes), "delay:SECONDS" or "touch:PATH" (makes that file, and goes on). The first
- * rule with an errno or "stays" decides; all delays before it happen. EVENT is cpu-write, sys-open (for
+ * succeeds and nothing changes), "delay:SECONDS" or "until:PATH" (waits for that file, at most a minute). The
+ * first rule with an errno or "stays" decides; all waits before it happen. EVENT is cpu-write, sys-open (for
  * writing, below sys) or online-read (the mask of online CPUs is opened).
  *
- * A line of the log: "VERB PATH VALUE ANSWER rcu=VALUE journals=N", VERB being write or self.
+ * A line of the log: "VERB PATH VALUE ANSWER rcu=VALUE journals=N", VERB being write, self, or wait where one
+ * is begun. With CPUOFF_SHIM_KIN=no the masks of siblings are left alone, which saves time on huge machines.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -247,8 +248,11 @@ static const char *const relations[][2] = {
 /* The kin of @cpu in @relation, by its own files, which lie below @dir. */
 static bool read_kin(const char *dir, size_t relation, cpuset set)
 {
+	const char *kin = getenv("CPUOFF_SHIM_KIN");
 	char path[PATH_MAX + 64];
 
+	if (kin && !strcmp(kin, "no"))
+		return false;
 	snprintf(path, sizeof(path), "%s/%s", dir, relations[relation][1]);
 	if (read_list(path, set))
 		return true;
@@ -604,6 +608,7 @@ static void run_events(const char *event)
 static int ask_rules(const char *path, const char *what)
 {
 	static struct rule rules[MAX_RULES];
+	const char *until = NULL;
 	struct state state;
 	int nr = read_rules(rules), fd, i, answer = 0;
 	double delay = 0;
@@ -621,8 +626,8 @@ static int ask_rules(const char *path, const char *what)
 		state.used[i]++;
 		if (!strncmp(rule->action, "delay:", 6))
 			delay += strtod(rule->action + 6, NULL);
-		else if (!strncmp(rule->action, "touch:", 6))
-			close(real_open(AT_FDCWD, rule->action + 6, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+		else if (!strncmp(rule->action, "until:", 6))
+			until = rule->action + 6;
 		else if (!strcmp(rule->action, "stays"))
 			answer = -1;
 		else
@@ -632,6 +637,11 @@ static int ask_rules(const char *path, const char *what)
 	close(fd);
 	if (delay > 0)
 		wait_seconds(delay);
+	if (until) {
+		log_line("wait", path, what, "until");
+		for (i = 0; i < 6000 && access(until, F_OK) < 0; i++)
+			wait_seconds(0.01);
+	}
 	return answer;
 }
 

@@ -18,24 +18,28 @@ for signal in INT:130 TERM:143; do
 	name=SIG${signal%:*}
 	tree_2s "$name"
 	freeze
-	new_rules '* offline delay:0.15'
+	new_gate
+	new_rules "cpu29 offline until:$gate"
 	kstart --socket 1 --json
-	wait_writes 3
+	wait_gate
 	kill -s "${signal%:*}" "$pid"
+	open_gate
 	finish
 	verdict "$name" "${signal#*:}" rolled-back as-before
-	is "$name: what went is back" "$(went)" "$(returned)"
-	ok "$name: it stopped early" test "$(went | tr , '\n' | wc -l)" -le 5
+	is "$name: the write in hand is the last" 29,30,31 "$(went)"
+	is "$name: what went is back" 29,30,31 "$(returned)"
 	as_before "$name"
 	is "$name: no journal is left" 0 "$(journals)"
 	is "$name: rcu_expedited is up on the way back" "" "$(grep 'online 1' "$log" | grep -v rcu=1)"
 done
 
 tree_2s text
-new_rules '* offline delay:0.15'
+new_gate
+new_rules "cpu29 offline until:$gate"
 kstart --socket 1
-wait_writes 2
+wait_gate
 kill -s INT "$pid"
+open_gate
 finish
 status "SIGINT in text" 130
 any_says "SIGINT in text" 'back|before'
@@ -43,13 +47,15 @@ any_says "SIGINT in text" 'back|before'
 # From the whole terminal: the child that writes is in a group of its own
 tree_2s group
 freeze
-new_rules '* offline delay:0.15'
+new_gate
+new_rules "cpu29 offline until:$gate"
 CPUOFF_SHIM_ROOT=$t CPUOFF_SHIM_RULES=$rules CPUOFF_SHIM_LOG=$log \
 	setsid env --default-signal=INT LD_PRELOAD="$abs_top_builddir/tests/cli/shim.so" \
 	"$CPUOFF" --sysroot="$t" --socket 1 </dev/null >"$work/background.out" 2>"$work/background.err" &
 pid=$!
-wait_writes 2
+wait_gate
 kill -s INT -- "-$pid"
+open_gate
 finish
 status "SIGINT to the group" 130
 as_before "SIGINT to the group"
@@ -58,20 +64,19 @@ as_before "SIGINT to the group"
 
 tree_2s second
 freeze
-new_rules '* online delay:0.3' '* offline delay:0.05'
+new_gate
+new_rules "cpu28 offline until:$gate" "* online until:$gate.2 1"
 kstart --socket 1 --json
-wait_writes 8
+wait_gate
 kill -s INT "$pid"
-wait_left=200
-while ! grep -q 'online 1' "$log" && [ "$wait_left" -gt 0 ]; do
-	sleep 0.05
-	wait_left=$((wait_left - 1))
-done
+open_gate
+wait_for grep -q '^wait [^ ]* online' "$log"
 kill -s INT "$pid"
+: >"$gate.2"
 finish
 verdict "a second SIGINT" 5 failed in-between
 is "a second SIGINT: the journal has the rest" 1 "$(journals)"
-ok "a second SIGINT: some are off" test "$(online)" != 0-31
+is "a second SIGINT: the write in hand is the last" 1 "$(returned | tr , '\n' | grep -c .)"
 new_rules
 krun --restore --wait
 status "a second SIGINT, --restore" 0
@@ -83,14 +88,16 @@ is "a second SIGINT, --restore: no journal is left" 0 "$(journals)"
 for policy in stop continue; do
 	tree_2s "keep_$policy"
 	freeze
-	new_rules '* offline delay:0.15'
+	new_gate
+	new_rules "cpu29 offline until:$gate"
 	kstart --socket 1 --on-error="$policy" --json
-	wait_writes 3
+	wait_gate
 	kill -s INT "$pid"
+	open_gate
 	finish
 	verdict "SIGINT under --on-error=$policy" 64 partial in-between
 	is "SIGINT under --on-error=$policy: nothing is put back" "" "$(returned)"
-	json_is "SIGINT under --on-error=$policy" .result.offlined "$(went | sed 's/,.*,/-/')"
+	json_is "SIGINT under --on-error=$policy" .result.offlined 29-31
 	is "SIGINT under --on-error=$policy: the journal" 1 "$(journals)"
 	is "SIGINT under --on-error=$policy: rcu_expedited" 0 "$(expedited)"
 	new_rules
@@ -102,14 +109,14 @@ done
 # ---- SIGHUP, SIGTSTP, SIGPIPE: the run goes on -----------------------------------------------
 
 tree_2s hup
-new_rules '* offline delay:0.1'
+new_gate
+new_rules "cpu29 offline until:$gate"
 kstart --cpu 26-31 --json
-wait_writes 1
+wait_gate
 kill -s HUP "$pid"
 kill -s TSTP "$pid"
 kill -s PIPE "$pid"
-wait_writes 3
-kill -s HUP "$pid"
+open_gate
 finish
 verdict "SIGHUP, SIGTSTP, SIGPIPE" 0 'done' as-asked
 is "SIGHUP, SIGTSTP, SIGPIPE" 0-25 "$(online)"
@@ -121,11 +128,7 @@ rm -f "$work/status"
 	with_kernel "$CPUOFF" --sysroot="$t" --socket 1 -v
 	echo $? >"$work/status"
 } 2>&1 | true
-wait_left=100
-while [ ! -s "$work/status" ] && [ "$wait_left" -gt 0 ]; do
-	sleep 0.05
-	wait_left=$((wait_left - 1))
-done
+wait_for test -s "$work/status"
 is "nobody reads its output" "0 0-7,16-23" "$(cat "$work/status") $(online)"
 krun --restore
 is "nobody reads its output, --restore" "0 0-31" "$rc $(online)"
@@ -142,16 +145,18 @@ is "the result cannot be printed: the journal is there" 1 "$(journals)"
 tree_2s returning
 freeze
 krun --socket 1
-new_rules '* online delay:0.15'
+new_gate
+new_rules "cpu10 online until:$gate"
 kstart --restore --json
-wait_writes 3
+wait_gate
 kill -s INT "$pid"
+open_gate
 finish
 ok "SIGINT during --restore: not done" test "$rc" -eq 5 -o "$rc" -eq 130
 document "SIGINT during --restore"
 is "SIGINT during --restore: the journal has the rest" 1 "$(journals)"
 is "SIGINT during --restore: rcu_expedited" 0 "$(expedited)"
-ok "SIGINT during --restore: it stopped early" test "$(returned | tr , '\n' | wc -l)" -le 5
+ok "SIGINT during --restore: it stopped early" test "$(online)" != 0-31
 krun --restore
 status "SIGINT during --restore, and again" 0
 as_before "SIGINT during --restore, and again"
@@ -169,61 +174,58 @@ kill_alone() {
 	kill -s KILL "$pid"
 }
 
-# killed NAME CONDITION... - killed by $way once the condition held, then repaired
+# killed NAME - killed by $way while a write is held, then repaired
 killed() {
-	killed_name=$1
-	shift
-	"$@"
+	wait_gate
 	$way
 	finish
-	status "$killed_name" 137
-	ok "$killed_name: a journal, or nothing was done" \
-		sh -c '[ "$1" -eq 1 ] || { [ "$2" = 0-31 ] && [ "$3" = 0 ]; }' sh "$(journals)" "$(online)" "$(expedited)"
+	open_gate
+	status "$1" 137
+	is "$1: there is a journal" 1 "$(journals)"
 	krun --status --json
-	status "$killed_name, --status" 0
-	new_rules
+	status "$1, --status" 0
 	krun --restore --wait --json
-	ok "$killed_name, --restore: done" test "$rc" -eq 0
-	document "$killed_name, --restore"
-	as_before "$killed_name, --restore"
-	is "$killed_name, --restore: no journal is left" 0 "$(journals)"
-}
-
-journal_is_there() {
-	wait_left=2000
-	while [ "$(journals)" -eq 0 ] && [ "$wait_left" -gt 0 ]; do
-		wait_left=$((wait_left - 1))
-	done
+	verdict "$1, --restore" 0 'done' as-asked
+	as_before "$1, --restore"
+	is "$1, --restore: no journal is left" 0 "$(journals)"
 }
 
 for way in kill_alone kill_all; do
 	tree_2s $way
 	freeze
-	new_rules 'sys/kernel/rcu_expedited write delay:0.1'
+	new_gate
+	new_rules "sys/kernel/rcu_expedited write until:$gate 1"
 	kstart --socket 1
-	killed "SIGKILL ($way) while rcu_expedited is raised" journal_is_there
+	killed "SIGKILL ($way) while rcu_expedited is raised"
 
-	for n in 1 4 15; do
-		tree_2s "${way}_$n"
+	for cpu in 31 30 15 8; do
+		tree_2s "${way}_$cpu"
 		freeze
-		new_rules '* offline delay:0.08'
+		new_gate
+		new_rules "cpu$cpu offline until:$gate"
 		kstart --socket 1
-		killed "SIGKILL ($way) after $n writes" wait_writes "$n"
+		killed "SIGKILL ($way) while CPU $cpu goes"
 	done
 
 	# On the way back
-	tree_2s "${way}_back"
-	freeze
-	new_rules 'cpu25 offline EIO' '* online delay:0.1'
-	kstart --socket 1
-	killed "SIGKILL ($way) during a rollback" wait_writes 9
+	for cpu in 26 30 31; do
+		tree_2s "${way}_back_$cpu"
+		freeze
+		new_gate
+		new_rules 'cpu25 offline EIO' "cpu$cpu online until:$gate"
+		kstart --socket 1
+		killed "SIGKILL ($way) while a rollback brings CPU $cpu back"
+	done
 
-	tree_2s "${way}_restore"
-	freeze
-	krun --socket 1
-	new_rules '* online delay:0.08'
-	kstart --restore
-	killed "SIGKILL ($way) during --restore" wait_writes 5
+	for cpu in 8 15 31; do
+		tree_2s "${way}_restore_$cpu"
+		freeze
+		krun --socket 1
+		new_gate
+		new_rules "cpu$cpu online until:$gate"
+		kstart --restore
+		killed "SIGKILL ($way) while --restore brings CPU $cpu back"
+	done
 done
 
 # Another operation is not touched by the repair
@@ -231,12 +233,13 @@ tree_2s beside
 krun --cpu 12,28 --json
 first=$(json .operation)
 freeze
-new_rules '* offline delay:0.08'
+new_gate
+new_rules "cpu29 offline until:$gate"
 kstart --cpu 24-31
-wait_writes 3
+wait_gate
 kill -s KILL "$pid"
 finish
-new_rules
+open_gate
 krun --restore --wait --json
 verdict "SIGKILL beside another operation: one must be named" 3 refused
 id=$(find "$t/run/cpuoff" -name '*.json' ! -name "$first.json")
@@ -248,11 +251,13 @@ as_before "SIGKILL beside another operation, --restore=ID"
 # The child that writes is killed: the program goes on, or puts back
 tree_2s child
 freeze
-new_rules '* offline delay:0.1'
+new_gate
+new_rules "cpu29 offline until:$gate 1"
 kstart --cpu 26-31 --json
-wait_writes 2
+wait_gate
 # shellcheck disable=SC2046
 kill -s KILL $(cat "/proc/$pid/task/$pid/children")
+open_gate
 finish
 if [ "$rc" -eq 0 ]; then
 	is "the writing child is killed, and the run goes on" 0-25 "$(online)"

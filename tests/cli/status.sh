@@ -75,12 +75,13 @@ run --status
 out_says "CPU 25 stays away, text" '(^|[^0-9-])25([^0-9-]|$)'
 
 tree_2s killed
-new_rules '* offline delay:0.1'
+new_gate
+new_rules "cpu29 offline until:$gate"
 kstart --socket 1
-wait_writes 3
+wait_gate
 kill -s KILL "$pid"
 finish
-sleep 0.3
+open_gate
 run --status --json
 status "a killed run" 0
 json_is "a killed run is in force" '.operations | length' 1
@@ -90,12 +91,14 @@ krun --restore --wait
 
 # ---- while one runs --------------------------------------------------------------------------
 
-new_rules '* offline delay:0.1'
+new_gate
+new_rules "cpu29 offline until:$gate"
 kstart --cpu 28-31
-wait_writes 2
+wait_gate
 run --status --json
 status "while one runs" 0
 document "while one runs"
+open_gate
 finish
 
 # A selection has no meaning here

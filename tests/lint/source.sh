@@ -95,11 +95,11 @@ result "$(grep -n 'hotplug/target' src/*/*.c | grep -v -E '^[^:]*:[0-9]*:[[:spac
 sources=$(find src tests -name cache -prune -o -name 'work-*' -prune -o -type f \( -name '*.[ch]' -o -name '*.sh' -o -name '*.vmt' \
 	-o -name '*.jq' \) -print | sort)
 result "$(for file in $sources Makefile.am configure.ac; do
-	head -n 3 "$file" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$file"
+	head -n 8 "$file" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$file"
 done)" "every source names its licence"
 result "$(for file in $sources Makefile.am configure.ac; do
-	name=$(basename "$file" | sed 's/[.]/[.]/g')
-	head -n 5 "$file" | grep -q -E "^([/ ]\*|/\*|#) $name - [^ ]" || echo "$file"
+	name=$(basename "$file" | sed 's/[.]\([^.]*\)$/([.]\1)?/')
+	head -n 8 "$file" | grep -q -E "^([/ ]\*|/\*|#) $name - [^ ]" || echo "$file"
 done)" "every source says what it is for"
 result "$(for file in src/*/*.h; do
 	grep -q '^#pragma once' "$file" || echo "$file"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fake-host.c - a machine in memory that behaves, behind the headers of host/root, writer and state */
+/* fake-host.c - a machine in memory that behaves, behind the headers of host/root, writer and state
+ */
 #include "fake-host.h"
 
 #include <errno.h>
@@ -9,8 +10,8 @@
 #include "guard.h"
 #include "host/writer.h"
 
-#define CPU_DIR "sys/devices/system/cpu"
-#define TRACEFS "sys/kernel/tracing"
+#define CPU_DIR	 "sys/devices/system/cpu"
+#define TRACEFS	 "sys/kernel/tracing"
 #define INSTANCE TRACEFS "/instances/cpuoff"
 
 struct root {
@@ -73,7 +74,8 @@ static size_t format_online(char *text, size_t size)
 			continue;
 		while (last + 1 < fake.nr_cpus && fake.online[last + 1])
 			last++;
-		length += (size_t)snprintf(text + length, size - length, "%s%u", length ? "," : "", cpu);
+		length += (size_t)snprintf(text + length, size - length, "%s%u", length ? "," : "",
+					   cpu);
 		if (last > cpu)
 			length += (size_t)snprintf(text + length, size - length, "-%u", last);
 		cpu = last;
@@ -128,7 +130,7 @@ void fake_read_machine(struct machine *ret_machine)
 		read_cpu(ret_machine, cpu);
 }
 
-/* ---- instants ---------------------------------------------------------------------------------- */
+/* ---- instants ---------------------------------------------------------------------------- */
 
 /* Every change goes through here first. Returns true where cpuoff was killed before. */
 static bool was_killed(void)
@@ -139,7 +141,7 @@ static bool was_killed(void)
 	return fake.killed_at && fake.nr_instants >= fake.killed_at;
 }
 
-/* ---- the clock: nothing here waits ------------------------------------------------------------- */
+/* ---- the clock: nothing here waits ------------------------------------------------------- */
 
 double __wrap_util_now(void);
 void __wrap_util_sleep(double seconds);
@@ -154,7 +156,7 @@ void __wrap_util_sleep(double seconds)
 	fake.clock += seconds;
 }
 
-/* ---- writer ------------------------------------------------------------------------------------ */
+/* ---- writer ------------------------------------------------------------------------------ */
 
 static bool fits(const struct fake_rule *rule, int cpu, bool online)
 {
@@ -172,7 +174,8 @@ static struct fake_rule *happen(enum fake_event event, bool is_before, int cpu, 
 	for (size_t i = 0; i < fake.nr_rules; i++) {
 		struct fake_rule *rule = &fake.rules[i];
 
-		if (rule->event == event && rule->is_before == is_before && fits(rule, cpu, online)) {
+		if (rule->event == event && rule->is_before == is_before &&
+		    fits(rule, cpu, online)) {
 			rule->nr_seen++;
 			return rule;
 		}
@@ -268,7 +271,7 @@ bool writer_is_stuck(const struct writer *writer)
 	return fake.is_stuck;
 }
 
-/* ---- root -------------------------------------------------------------------------------------- */
+/* ---- root -------------------------------------------------------------------------------- */
 
 int root_open(const char *dir, struct root **ret_root)
 {
@@ -367,7 +370,7 @@ bool root_has(const struct root *root, const char *fmt, ...)
 	return has_path(path);
 }
 
-static int vread(char *buffer, size_t size, const char *fmt, va_list ap)
+static _printf_(3, 0) int vread(char *buffer, size_t size, const char *fmt, va_list ap)
 {
 	char path[256];
 
@@ -506,7 +509,7 @@ DIR *root_opendir(const struct root *root, const char *fmt, ...)
 	return NULL;
 }
 
-/* ---- state ------------------------------------------------------------------------------------- */
+/* ---- state ------------------------------------------------------------------------------- */
 
 int state_open(const struct root *root, const char *dir, bool create, struct state **ret_state)
 {
@@ -631,14 +634,15 @@ int state_remove(const struct state *state, const char *id)
 	return 0;
 }
 
-/* ---- kinds for the executor alone -------------------------------------------------------------- */
+/* ---- kinds for the executor alone -------------------------------------------------------- */
 
 static const struct fake_kind *fake_of(const struct step *step)
 {
 	return (const struct fake_kind *)(const void *)step->kind;
 }
 
-static void set_item(const struct fake_kind *kind, const struct item *item, const char *sign, bool online)
+static void set_item(const struct fake_kind *kind, const struct item *item, const char *sign,
+		     bool online)
 {
 	if (was_killed())
 		return;

@@ -29,7 +29,9 @@ static bool note(void)
 
 #if HAS_SANITIZER
 
-#include <sanitizer/allocator_interface.h>
+/* sanitizer/allocator_interface.h, which gcc does not install */
+int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t),
+					      void (*free_hook)(const volatile void *));
 
 static void seen(const volatile void *p, size_t size)
 {

@@ -2,8 +2,9 @@
 /*
  * guard.h - sees every allocation of the process, and lets them fail
  *
- * All libraries are covered, since malloc() and its kin are replaced. In a build with a sanitizer, and
- * under valgrind, the allocator is taken already: allocations are then seen only, or not even that.
+ * All libraries are covered, since malloc() and its kin are replaced. In a build with a sanitizer,
+ * and under valgrind, the allocator is taken already: allocations are then seen only, or not even
+ * that.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* scene.c - one operation on the fake machine, from the plan to its end, as the command line does it */
+/* scene.c - one operation on the fake machine, from the plan to its end, as the command line does
+ * it */
 #include "scene.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 
 #include "core/plan.h"
 #include "guard.h"
+#include "host/evacuations.h"
 #include "host/methods.h"
 
 #define BOOT_ID "5f3b1a52-0000-4000-8000-000000000001"
@@ -16,8 +18,10 @@ size_t scene_nr_allocated;
 static void init_env(struct scene *scene)
 {
 	const char *why_not;
+	char reason[64];
 
-	scene->request.migrate = scene->request.method = "auto";
+	scene->request.migrate = "none";
+	scene->request.method = "auto";
 	scene->watcher.nr_interrupts = &fake.nr_signals;
 	fake_read_machine(&scene->machine);
 	hwloc_bitmap_andnot(scene->survivors, scene->machine.online, scene->target);
@@ -30,8 +34,12 @@ static void init_env(struct scene *scene)
 		.target = scene->target,
 		.survivors = scene->survivors,
 		.findings = &scene->findings,
+		.tasks = &scene->tasks,
+		.cgroups = &scene->cgroups,
 	};
-	if (methods_pick("auto", &scene->env, &scene->env.method, &why_not))
+	if (methods_pick("auto", &scene->env, &scene->env.method, &why_not) ||
+	    evacuations_pick("none", &scene->env, NULL, &scene->env.evacuation, reason,
+			     sizeof(reason)))
 		scene->plan_error = -EOPNOTSUPP;
 }
 
@@ -113,8 +121,9 @@ static bool any_returns(const struct scene *scene)
 {
 	unsigned int cpu;
 
-	cpus_foreach(cpu, scene->target)
-		if (!hwloc_bitmap_isset(scene->machine.online, cpu) && !env_is_claimed(&scene->env, cpu))
+	cpus_foreach (cpu, scene->target)
+		if (!hwloc_bitmap_isset(scene->machine.online, cpu) &&
+		    !env_is_claimed(&scene->env, cpu))
 			return true;
 	return false;
 }

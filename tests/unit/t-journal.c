@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* t-journal.c - tests of the journal, in a real directory: what is written is read, or nothing is used */
+/* t-journal.c - tests of the journal, in a real directory: what is written is read, or nothing is
+ * used */
 #include "core/journal.h"
 
 #include <errno.h>
@@ -15,14 +16,14 @@
 #include "tap.h"
 #include "temp.h"
 
-#define ID "20250102-030405"
+#define ID	  "20250102-030405"
 #define FILE_NAME "run/cpuoff/" ID ".json"
-#define BOOT_ID "5f3b1a52-0000-4000-8000-000000000001"
-#define NR_CPUS 4
+#define BOOT_ID	  "5f3b1a52-0000-4000-8000-000000000001"
+#define NR_CPUS	  4
 
 static struct state *state;
 
-/* ---- operations ---------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------- */
 
 static void add_place(struct operation *operation, unsigned int cpu)
 {
@@ -36,7 +37,8 @@ static void add_place(struct operation *operation, unsigned int cpu)
 	};
 }
 
-static bool add_one_item(struct operation *operation, const struct step_kind *kind, const char *text)
+static bool add_one_item(struct operation *operation, const struct step_kind *kind,
+			 const char *text)
 {
 	struct step *step = operation_add_step(operation, kind);
 	struct item *item = step ? step_add_item(step, 0, text, text, "%s", text) : NULL;
@@ -60,7 +62,8 @@ static struct operation make_operation(const char *text)
 	};
 	struct step *step;
 
-	if (!add_one_item(&operation, &rcu_kind, text) || !add_one_item(&operation, &trace_kind, text))
+	if (!add_one_item(&operation, &rcu_kind, text) ||
+	    !add_one_item(&operation, &trace_kind, text))
 		return operation;
 	step = operation_add_step(&operation, &hotplug_kind);
 	for (unsigned int cpu = 4; cpu < 4 + NR_CPUS; cpu++) {
@@ -106,8 +109,8 @@ static bool is_same_step(const struct step *a, const struct step *b)
 
 static bool is_same_place(const struct place *a, const struct place *b)
 {
-	return a->cpu == b->cpu && a->socket == b->socket && a->die == b->die && a->core == b->core &&
-	       a->node == b->node && a->thread == b->thread;
+	return a->cpu == b->cpu && a->socket == b->socket && a->die == b->die &&
+	       a->core == b->core && a->node == b->node && a->thread == b->thread;
 }
 
 static bool is_same(const struct operation *a, const struct operation *b)
@@ -124,7 +127,7 @@ static bool is_same(const struct operation *a, const struct operation *b)
 	return same;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------- */
 
 struct loaded {
 	struct journals journals;
@@ -197,7 +200,7 @@ static char *make_text(void)
 	return text;
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------- */
 
 static void test_round_trip(void)
 {
@@ -296,7 +299,8 @@ static void test_texts(void)
 	}
 }
 
-/* A path or an argument may hold any bytes. What was written must be usable, or nothing was to be begun. */
+/* A path or an argument may hold any bytes. What was written must be usable, or nothing was to be
+ * begun. */
 static void test_bytes(const char *text, const char *what)
 {
 	struct operation operation = make_operation(text);
@@ -312,8 +316,8 @@ static void test_bytes(const char *text, const char *what)
 
 static void test_numbers(void)
 {
-	static const unsigned long long numbers[] = { 0, 1, INT32_MAX, 1ULL << 32, INT64_MAX,
-						      1ULL << 63, UINT64_MAX };
+	static const unsigned long long numbers[] = { 0,	 1,	     INT32_MAX, 1ULL << 32,
+						      INT64_MAX, 1ULL << 63, UINT64_MAX };
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		struct operation operation = make_operation("x");
@@ -347,7 +351,8 @@ static void test_truncated(const char *text)
 /* Used whole, refused, or passed over as of another boot: exactly one of these. */
 static bool is_clear(const struct loaded *loaded, size_t *nr_notes)
 {
-	bool is_note = loaded->findings.nr == 1 && loaded->findings.list[0].severity == SEVERITY_NOTE;
+	bool is_note =
+		loaded->findings.nr == 1 && loaded->findings.list[0].severity == SEVERITY_NOTE;
 
 	*nr_notes += is_note;
 	return !loaded->r && loaded->journals.nr + loaded->journals.has_unusable + is_note == 1;
@@ -370,7 +375,8 @@ static void test_damaged(const char *text)
 		forget(&loaded);
 		damaged[n] = text[n];
 	}
-	is_int((long long)nr_clear, (long long)length, "any byte damaged: used whole, or not at all");
+	is_int((long long)nr_clear, (long long)length,
+	       "any byte damaged: used whole, or not at all");
 	ok(nr_notes < sizeof(BOOT_ID), "only what names another boot is passed over");
 }
 
@@ -578,7 +584,8 @@ static void test_several(const char *text)
 	ok(loaded.journals.has_unusable && loaded.findings.nr == 1, "the damaged one is told of");
 	if (is_int((long long)loaded.journals.nr, 4, "the others are used"))
 		for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-			is_str(loaded.journals.list[i].id, ids[i], "number %zu, the oldest first", i);
+			is_str(loaded.journals.list[i].id, ids[i], "number %zu, the oldest first",
+			       i);
 	forget(&loaded);
 }
 
@@ -588,7 +595,8 @@ static void test_none(void)
 	struct findings findings = { 0 };
 
 	is_int(journal_load_all(NULL, BOOT_ID, &findings, &journals), 0, "no state directory");
-	ok(!journals.nr && !journals.nr_files && !journals.has_unusable && !findings.nr, "no journals");
+	ok(!journals.nr && !journals.nr_files && !journals.has_unusable && !findings.nr,
+	   "no journals");
 	journals_free(&journals);
 }
 
@@ -608,7 +616,7 @@ static void test_remove(void)
 	operation_free(&operation);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------ */
 
 static void test_save_without_memory(void)
 {
@@ -635,8 +643,8 @@ static void test_save_without_memory(void)
 enum {
 	WENT_WELL,
 	REFUSED,
-	WROTE_WRONG,	/* a journal that cannot be used */
-	NOT_REACHED,	/* there were fewer allocations */
+	WROTE_WRONG, /* a journal that cannot be used */
+	NOT_REACHED, /* there were fewer allocations */
 };
 
 static void make_with_failing(size_t nr, const struct operation *operation)
@@ -653,7 +661,8 @@ static void make_with_failing(size_t nr, const struct operation *operation)
 	_exit(!journal_save(journal) && loads_as(operation) ? WENT_WELL : WROTE_WRONG);
 }
 
-/* json-c aborts now and then where it has no memory: that is a refusal, too, since nothing was done yet. */
+/* json-c aborts now and then where it has no memory: that is a refusal, too, since nothing was done
+ * yet. */
 static int try_with_failing(size_t nr, const struct operation *operation)
 {
 	static const struct rlimit no_core;
@@ -690,7 +699,8 @@ static void test_new_without_memory(void)
 			first_wrong = nr;
 	}
 	if (guard_can_fail())
-		is_int((long long)nr_wrong, 0, "no failing allocation makes a journal that cannot be used");
+		is_int((long long)nr_wrong, 0,
+		       "no failing allocation makes a journal that cannot be used");
 	if (first_wrong)
 		diag("of %zu allocations the first is number %zu", nr, first_wrong);
 	operation_free(&operation);

@@ -1,17 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* t-preflight.c - tests of the rules: each with a machine that it is for, and with one that it is not for */
+/* t-preflight.c - tests of the rules: each with a machine that it is for, and with one that it is
+ * not for */
 #include "core/preflight.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #include "guard.h"
 #include "tap.h"
 
-#define NR_CPUS 8
+#define NR_CPUS	   8
+#define NR_TASKS   4
+#define PF_KTHREAD 0x00200000UL
+
+/* Threads of a world: on which CPUs, and for the second the share of one that it needs, and its
+ * cpuset. */
+#define TASK(cpus)                                                                                 \
+	{                                                                                          \
+		.mask = (cpus)                                                                     \
+	}
+#define DEADLINE(cpus, share, set)                                                                 \
+	{                                                                                          \
+		.mask = (cpus), .policy = SCHED_DEADLINE, .bandwidth = (share), .cgroup = (set)    \
+	}
+
+/* The cpusets of a world with cgroups: the root one, and two partitions in it. */
+enum {
+	ROOT,
+	FIRST,
+	SECOND,
+	NR_CGROUPS,
+};
 
 /*
- * Eight CPUs, two threads a core (0-1, 2-3, ...). Sets are cpulists; what is left out is empty, but for
- * present (all), online (present) and the online files (all but that of 0).
+ * Eight CPUs, two threads a core (0-1, 2-3, ...). Sets are cpulists; what is left out is empty, but
+ * for present (all), online (present) and the online files (all but that of 0).
  */
 struct given {
 	const char *target;
@@ -19,9 +42,22 @@ struct given {
 	const char *isolated, *nohz_full;
 	const char *standby;
 	const char *smt_control;
-	const char *places;	/* "CPU.THREAD ..." from a journal */
+	const char *places; /* "CPU.THREAD ..." from a journal */
 	bool no_siblings;
 	bool allow_cpu0, force;
+	bool smt;				      /* --smt among the selectors */
+	const char *pinned;			      /* --pinned */
+	const char *root_effective, *first_effective; /* NULL: there are no cpusets */
+	const char *partition; /* what cpuset.cpus.partition of the first says */
+	bool is_v1;
+	double deadline_limit;
+	struct {
+		const char *mask;
+		int policy;
+		double bandwidth;
+		unsigned int cgroup;
+		bool is_kernel;
+	} tasks[NR_TASKS];
 	const char *denied;
 	int denied_errno;
 };
@@ -30,7 +66,12 @@ struct world {
 	struct machine machine;
 	struct request request;
 	struct facts facts;
+	struct selector selector;
 	struct place places[NR_CPUS];
+	struct task task_list[NR_TASKS];
+	struct tasks tasks;
+	struct cgroup cgroup_list[NR_CGROUPS];
+	struct cgroups cgroups;
 	hwloc_bitmap_t target, survivors;
 	struct findings findings;
 };
@@ -83,11 +124,56 @@ static size_t make_places(const char *text, struct place *places)
 	return nr;
 }
 
+static void make_cgroups(struct world *world, const struct given *given)
+{
+	static char paths[NR_CGROUPS][8] = { "", "first", "second" };
+	static char hierarchy[] = "sys/fs/cgroup", type[64];
+
+	if (!given->root_effective)
+		return;
+	snprintf(type, sizeof(type), "%s", given->partition ? given->partition : "isolated");
+	for (unsigned int i = 0; i < NR_CGROUPS; i++)
+		world->cgroup_list[i] = (struct cgroup){
+			.path = paths[i], .depth = i != ROOT, .inode = i + 1, .is_populated = true
+		};
+	world->cgroup_list[ROOT].effective = make_set(given->root_effective);
+	world->cgroup_list[FIRST].effective = make_set(given->first_effective);
+	world->cgroup_list[FIRST].cpus = make_set(given->first_effective);
+	world->cgroup_list[FIRST].partition = type;
+	world->cgroups = (struct cgroups){ .root = hierarchy,
+					   .is_v2 = !given->is_v1,
+					   .is_enabled = true,
+					   .keeps_masks = true,
+					   .list = world->cgroup_list,
+					   .nr = NR_CGROUPS };
+}
+
+static void make_tasks(struct world *world, const struct given *given)
+{
+	for (; world->tasks.nr < NR_TASKS && given->tasks[world->tasks.nr].mask;
+	     world->tasks.nr++) {
+		unsigned int cgroup = given->tasks[world->tasks.nr].cgroup;
+
+		world->task_list[world->tasks.nr] = (struct task){
+			.pid = 100,
+			.tid = 100 + (pid_t)world->tasks.nr,
+			.comm = "worker",
+			.flags = given->tasks[world->tasks.nr].is_kernel ? PF_KTHREAD : 0,
+			.policy = (unsigned int)given->tasks[world->tasks.nr].policy,
+			.bandwidth = given->tasks[world->tasks.nr].bandwidth,
+			.mask = make_set(given->tasks[world->tasks.nr].mask),
+			.cgroup = given->root_effective ? &world->cgroup_list[cgroup] : NULL,
+		};
+	}
+	world->tasks.list = world->task_list;
+}
+
 static void make_world(struct world *world, const struct given *given)
 {
 	const char *present = given->present ? given->present : "0-7";
 
-	*world = (struct world){ .target = make_set(given->target), .survivors = hwloc_bitmap_alloc() };
+	*world = (struct world){ .target = make_set(given->target),
+				 .survivors = hwloc_bitmap_alloc() };
 	world->machine.possible = make_set("0-7");
 	world->machine.present = make_set(present);
 	world->machine.online = make_set(given->online ? given->online : present);
@@ -96,7 +182,16 @@ static void make_world(struct world *world, const struct given *given)
 	world->machine.smt_control = util_strdup(given->smt_control);
 	make_cpus(&world->machine, given);
 	hwloc_bitmap_andnot(world->survivors, world->machine.online, world->target);
-	world->request = (struct request){ .allow_cpu0 = given->allow_cpu0, .force = given->force };
+	make_cgroups(world, given);
+	make_tasks(world, given);
+	world->selector.kind = given->smt ? SELECT_SMT : SELECT_CPU;
+	world->request = (struct request){
+		.selectors = &world->selector,
+		.nr_selectors = 1,
+		.allow_cpu0 = given->allow_cpu0,
+		.force = given->force,
+		.pinned = given->pinned,
+	};
 	world->facts = (struct facts){
 		.request = &world->request,
 		.machine = &world->machine,
@@ -104,6 +199,9 @@ static void make_world(struct world *world, const struct given *given)
 		.survivors = world->survivors,
 		.places = world->places,
 		.nr_places = make_places(given->places, world->places),
+		.tasks = &world->tasks,
+		.cgroups = &world->cgroups,
+		.deadline_limit = given->deadline_limit,
 		.denied_path = given->denied,
 		.denied_errno = given->denied_errno,
 	};
@@ -111,6 +209,12 @@ static void make_world(struct world *world, const struct given *given)
 
 static void free_world(struct world *world)
 {
+	for (size_t i = 0; i < world->tasks.nr; i++)
+		hwloc_bitmap_free(world->task_list[i].mask);
+	for (size_t i = 0; i < NR_CGROUPS; i++) {
+		hwloc_bitmap_free(world->cgroup_list[i].effective);
+		hwloc_bitmap_free(world->cgroup_list[i].cpus);
+	}
 	machine_free(&world->machine);
 	hwloc_bitmap_free(world->target);
 	hwloc_bitmap_free(world->survivors);
@@ -136,22 +240,30 @@ static const struct expectation {
 	{ "one remains, alone", { .target = "5-7", .online = "4-7" }, "smt-sibling-stays=4" },
 	{ "one remains", { .target = "4-7", .online = "0,4-7" }, "" },
 
-	{ "nohz_full stays", { .target = "0-1", .nohz_full = "2-7" }, "housekeeping-timer=0-1 no-online-file=0" },
-	{ "the last outside", { .target = "2-3", .online = "2-7", .nohz_full = "4-7" }, "housekeeping-timer=2-3" },
+	{ "nohz_full stays", { .target = "0-1", .nohz_full = "2-7" },
+	  "housekeeping-timer=0-1 no-online-file=0" },
+	{ "the last outside", { .target = "2-3", .online = "2-7", .nohz_full = "4-7" },
+	  "housekeeping-timer=2-3" },
 	{ "one outside stays", { .target = "2-3", .nohz_full = "4-7" }, "" },
 	{ "nohz_full goes", { .target = "4-7", .nohz_full = "4-7" }, "" },
-	{ "some of both", { .target = "2-5", .online = "2-7", .nohz_full = "4-7" }, "housekeeping-timer=2-3" },
-	{ "the outside is off", { .target = "6-7", .online = "4-7", .nohz_full = "4-7" }, "housekeeping-timer=" },
-	{ "forced all the same", { .target = "2-3", .online = "2-7", .nohz_full = "4-7", .force = true },
+	{ "some of both", { .target = "2-5", .online = "2-7", .nohz_full = "4-7" },
+	  "housekeeping-timer=2-3" },
+	{ "the outside is off", { .target = "6-7", .online = "4-7", .nohz_full = "4-7" },
+	  "housekeeping-timer=" },
+	{ "forced all the same",
+	  { .target = "2-3", .online = "2-7", .nohz_full = "4-7", .force = true },
 	  "housekeeping-timer=2-3" },
 
-	{ "isolated stay", { .target = "2-3", .online = "2-7", .isolated = "4-7" }, "housekeeping-domain=2-3" },
+	{ "isolated stay", { .target = "2-3", .online = "2-7", .isolated = "4-7" },
+	  "housekeeping-domain=2-3" },
 	{ "one more stays", { .target = "2-3", .isolated = "4-7" }, "" },
 	{ "isolated go", { .target = "4-7", .isolated = "4-7" }, "" },
-	{ "forced, isolated", { .target = "2-3", .online = "2-7", .isolated = "4-7", .force = true },
+	{ "forced, isolated",
+	  { .target = "2-3", .online = "2-7", .isolated = "4-7", .force = true },
 	  "housekeeping-domain=2-3" },
 
-	{ "both kinds stay", { .target = "2-3", .online = "2-7", .isolated = "4-7", .nohz_full = "4-7" },
+	{ "both kinds stay",
+	  { .target = "2-3", .online = "2-7", .isolated = "4-7", .nohz_full = "4-7" },
 	  "housekeeping-timer=2-3 housekeeping-domain=2-3" },
 	{ "each keeps house for the other",
 	  { .target = "2-3", .online = "2-7", .isolated = "4-5", .nohz_full = "6-7" }, "" },
@@ -161,7 +273,8 @@ static const struct expectation {
 	{ "only the domain one is gone",
 	  { .target = "2-3", .online = "2-7", .isolated = "4-7", .nohz_full = "4-5" },
 	  "housekeeping-domain=2-3" },
-	{ "nothing stays, and that is all", { .target = "4-7", .online = "4-7", .isolated = "0-3", .nohz_full = "0-3" },
+	{ "nothing stays, and that is all",
+	  { .target = "4-7", .online = "4-7", .isolated = "0-3", .nohz_full = "0-3" },
 	  "nothing-remains=4-7" },
 
 	{ "cpu0", { .target = "0-1", .files = "0-7" }, "cpu0=0" },
@@ -174,7 +287,63 @@ static const struct expectation {
 	{ "a sibling stays", { .target = "5,7" }, "smt-sibling-stays=4,6" },
 	{ "one sibling stays", { .target = "4,6-7" }, "smt-sibling-stays=5" },
 	{ "the sibling is off", { .target = "4,6-7", .online = "0-4,6-7" }, "" },
+	{ "siblings stay with --smt", { .target = "5,7", .smt = true }, "" },
 	{ "siblings unknown", { .target = "5,7", .no_siblings = true }, "" },
+
+	{ "nobody is pinned", { .target = "4-7", .tasks = { TASK("0-7") } }, "" },
+	{ "pinned elsewhere", { .target = "4-7", .tasks = { TASK("0-1") } }, "" },
+	{ "pinned across", { .target = "4-7", .tasks = { TASK("3-4") } }, "" },
+	{ "pinned to the target", { .target = "4-7", .tasks = { TASK("4-5"), TASK("7") } },
+	  "pinned-tasks=4-5,7" },
+	{ "pinned across, but that is off",
+	  { .target = "6-7", .online = "0-3,6-7", .tasks = { TASK("4-6") } }, "pinned-tasks=6" },
+	{ "a thread of the kernel's",
+	  { .target = "4-7", .tasks = { { .mask = "4", .is_kernel = true } } }, "" },
+	{ "not pinned in its cpuset",
+	  { .target = "4-7", .root_effective = "0-3", .first_effective = "4-5",
+	    .partition = "member", .tasks = { { .mask = "4-5", .cgroup = FIRST } } },
+	  "" },
+	{ "pinned in its cpuset",
+	  { .target = "4-7", .root_effective = "0-3", .first_effective = "4-5",
+	    .partition = "member", .tasks = { { .mask = "4", .cgroup = FIRST } } },
+	  "pinned-tasks=4" },
+
+	{ "no deadline tasks",
+	  { .target = "2-7", .deadline_limit = 0.95, .tasks = { TASK("0-7") } }, "" },
+	{ "deadline tasks that fit",
+	  { .target = "2-7", .deadline_limit = 0.95,
+	    .tasks = { DEADLINE("0-7", 0.9, ROOT), DEADLINE("0-7", 0.9, ROOT) } },
+	  "" },
+	{ "deadline tasks that do not",
+	  { .target = "2-7", .deadline_limit = 0.95,
+	    .tasks = { DEADLINE("0-7", 0.9, ROOT), DEADLINE("0-7", 0.9, ROOT),
+		       DEADLINE("0-7", 0.2, ROOT) } },
+	  "deadline-bandwidth=0-1" },
+	{ "no limit for them",
+	  { .target = "2-7", .tasks = { DEADLINE("0-7", 0.99, ROOT), DEADLINE("0-7", 0.99, ROOT),
+					DEADLINE("0-7", 0.99, ROOT) } },
+	  "" },
+	{ "deadline tasks in a partition",
+	  { .target = "5-7", .root_effective = "0-3", .first_effective = "4-5",
+	    .deadline_limit = 0.95,
+	    .tasks = { DEADLINE("4-5", 0.9, FIRST), DEADLINE("4-5", 0.2, FIRST) } },
+	  "deadline-bandwidth=4 smt-sibling-stays=4" },
+	{ "deadline tasks of others in a partition",
+	  { .target = "5-7", .root_effective = "0-3", .first_effective = "4-5",
+	    .deadline_limit = 0.95,
+	    .tasks = { DEADLINE("0-3", 0.9, ROOT), DEADLINE("4-5", 0.2, FIRST) } },
+	  "smt-sibling-stays=4" },
+
+	{ "survivors of the root",
+	  { .target = "4-7", .root_effective = "0-5", .first_effective = "6-7" }, "" },
+	{ "survivors in partitions",
+	  { .target = "4-7", .root_effective = "4-7", .first_effective = "0-3" },
+	  "survivors-partitioned=0-3" },
+	{ "one survivor of the root",
+	  { .target = "4-7", .root_effective = "3-7", .first_effective = "0-2" }, "" },
+	{ "cpusets without partitions",
+	  { .target = "4-7", .root_effective = "4-7", .first_effective = "0-3", .is_v1 = true },
+	  "" },
 
 	{ "not root", { .target = "4-7", .denied = "/sys/x/cpu4/online", .denied_errno = EACCES },
 	  "permission=" },
@@ -182,19 +351,22 @@ static const struct expectation {
 	  "permission=" },
 
 	{ "all reasons at once",
-	  { .target = "0-2,6", .online = "0-2,6-7", .files = "0-2", .nohz_full = "7", .isolated = "7",
-	    .denied = "/sys/x/cpu1/online", .denied_errno = EACCES },
+	  { .target = "0-2,6", .online = "0-2,6-7", .files = "0-2", .nohz_full = "7",
+	    .isolated = "7", .denied = "/sys/x/cpu1/online", .denied_errno = EACCES },
 	  "permission= no-online-file=6 housekeeping-timer=0-2,6 housekeeping-domain=0-2,6 cpu0=0 "
 	  "smt-sibling-stays=7" },
 }, returning[] = {
 	{ "CPUs come back", { .target = "4-7", .online = "0-3" }, "" },
-	{ "not root", { .target = "4-7", .online = "0-3", .denied = "/sys/x", .denied_errno = EACCES },
+	{ "not root",
+	  { .target = "4-7", .online = "0-3", .denied = "/sys/x", .denied_errno = EACCES },
 	  "permission=" },
 	{ "SMT on", { .target = "5,7", .online = "0-4,6", .smt_control = "on" }, "" },
-	{ "SMT not there", { .target = "5,7", .online = "0-4,6", .smt_control = "notsupported" }, "" },
+	{ "SMT not there", { .target = "5,7", .online = "0-4,6", .smt_control = "notsupported" },
+	  "" },
 	{ "SMT off, nothing known", { .target = "5,7", .online = "0-4,6", .smt_control = "off" },
 	  "smt-off=5,7" },
-	{ "SMT forced off", { .target = "5", .online = "0-4,6", .smt_control = "forceoff" }, "smt-off=5" },
+	{ "SMT forced off", { .target = "5", .online = "0-4,6", .smt_control = "forceoff" },
+	  "smt-off=5" },
 	{ "SMT off, first threads", { .target = "4,6", .online = "0-3", .smt_control = "off",
 				      .places = "4.0 6.0" }, "" },
 	{ "SMT off, both threads", { .target = "4-7", .online = "0-3", .smt_control = "off",
@@ -203,9 +375,11 @@ static const struct expectation {
 				  .places = "4.0" }, "smt-off=5-7" },
 	{ "standby", { .target = "4-7", .online = "0-3", .standby = "6" }, "cpu-standby=6" },
 	{ "others on standby", { .target = "4-5", .online = "0-3", .standby = "6-7" }, "" },
-	{ "not present any more", { .target = "4-7", .present = "0-5", .online = "0-3", .standby = "6-7" },
+	{ "not present any more",
+	  { .target = "4-7", .present = "0-5", .online = "0-3", .standby = "6-7" },
 	  "" },
-	{ "isolated come back", { .target = "4-7", .online = "0-3", .isolated = "4-7", .nohz_full = "4-7" },
+	{ "isolated come back",
+	  { .target = "4-7", .online = "0-3", .isolated = "4-7", .nohz_full = "4-7" },
 	  "" },
 };
 
@@ -220,6 +394,9 @@ static const struct property {
 	{ "housekeeping-timer", SEVERITY_REFUSE, false },
 	{ "housekeeping-domain", SEVERITY_REFUSE, false },
 	{ "cpu0", SEVERITY_REFUSE, false },
+	{ "survivors-partitioned", SEVERITY_REFUSE, false },
+	{ "deadline-bandwidth", SEVERITY_REFUSE, false },
+	{ "pinned-tasks", SEVERITY_NOTE, false },
 	{ "smt-sibling-stays", SEVERITY_WARN, false },
 	{ "smt-off", SEVERITY_REFUSE, false },
 	{ "cpu-standby", SEVERITY_WARN, false },
@@ -292,14 +469,15 @@ static const struct finding *find(const struct world *world, const char *rule)
 }
 
 /* A sentence quotes the values that were seen. */
-static void test_quotes(const struct given *given, bool is_return, const char *rule, const char *quoted)
+static void test_quotes(const struct given *given, bool is_return, const char *rule,
+			const char *quoted)
 {
 	const struct finding *finding;
 	struct world world;
 
 	make_world(&world, given);
-	is_int((is_return ? preflight_return : preflight_offline)(&world.facts, &world.findings), 0, "%s",
-	       rule);
+	is_int((is_return ? preflight_return : preflight_offline)(&world.facts, &world.findings), 0,
+	       "%s", rule);
 	finding = find(&world, rule);
 	if (!ok(finding && strstr(finding->message, quoted), "%s quotes \"%s\"", rule, quoted))
 		diag("%s", finding ? finding->message : "not found");
@@ -312,14 +490,53 @@ static void test_all_quotes(void)
 		    "housekeeping-timer", "nohz_full= (4-7)");
 	test_quotes(&(struct given){ .target = "2-3", .online = "2-7", .isolated = "4-6,7" }, false,
 		    "housekeeping-domain", "(4-7)");
-	test_quotes(&(struct given){ .target = "5", .denied = "/sys/cpu5/online", .denied_errno = EROFS },
-		    false, "permission", "/sys/cpu5/online cannot be written: Read-only file system");
+	test_quotes(
+		&(struct given){
+			.target = "5", .denied = "/sys/cpu5/online", .denied_errno = EROFS },
+		false, "permission", "/sys/cpu5/online cannot be written: Read-only file system");
 	test_quotes(&(struct given){ .target = "6-7", .files = "1-5" }, false, "no-online-file",
 		    "CPUs 6-7 have");
 	test_quotes(&(struct given){ .target = "6-7", .files = "1-6" }, false, "no-online-file",
 		    "cpu7 has");
 	test_quotes(&(struct given){ .target = "5", .smt_control = "forceoff" }, true, "smt-off",
 		    "smt/control is \"forceoff\"");
+}
+
+/* Pinned tasks are moved, but for real-time ones, and as the user says. */
+static void test_pinned(const char *option, int policy, bool is_kernel_too, enum severity severity)
+{
+	struct given given = { .target = "4-7",
+			       .pinned = option,
+			       .tasks = {
+				       TASK("5"),
+				       { .mask = "6", .policy = policy },
+				       { .mask = "7", .policy = SCHED_FIFO, .is_kernel = true } } };
+	const struct finding *finding;
+	struct world world;
+
+	if (!is_kernel_too)
+		given.tasks[2].mask = NULL;
+	make_world(&world, &given);
+	is_int(preflight_offline(&world.facts, &world.findings), 0, "pinned tasks");
+	finding = find(&world, "pinned-tasks");
+	is_str(finding ? severity_format(finding->severity) : NULL, severity_format(severity),
+	       "--pinned=%s, policy %d", option ? option : "(none)", policy);
+	ok(finding && strstr(finding->message, "2 threads are pinned") &&
+		   strstr(finding->message, "100 worker on 5"),
+	   "they are named");
+	free_world(&world);
+}
+
+static void test_all_pinned(void)
+{
+	test_pinned(NULL, SCHED_OTHER, false, SEVERITY_NOTE);
+	test_pinned(NULL, SCHED_OTHER, true, SEVERITY_NOTE);
+	test_pinned(NULL, SCHED_BATCH, false, SEVERITY_NOTE);
+	test_pinned(NULL, SCHED_FIFO, false, SEVERITY_REFUSE);
+	test_pinned(NULL, SCHED_RR, true, SEVERITY_REFUSE);
+	test_pinned(NULL, SCHED_DEADLINE, false, SEVERITY_REFUSE);
+	test_pinned("move", SCHED_FIFO, false, SEVERITY_NOTE);
+	test_pinned("refuse", SCHED_OTHER, false, SEVERITY_REFUSE);
 }
 
 /* Whichever allocation fails: -ENOMEM, and never less to say. */
@@ -337,7 +554,8 @@ static void test_without_memory(const struct expectation *expected,
 		guard_fail_at(++nr);
 		r = preflight(&world.facts, &world.findings);
 		was_reached = guard_end() >= nr;
-		nr_good += r == -ENOMEM || (!r && world.findings.nr == count_words(expected->rules));
+		nr_good +=
+			r == -ENOMEM || (!r && world.findings.nr == count_words(expected->rules));
 		free_world(&world);
 	}
 	is_int((long long)nr_good, (long long)nr, "%s: no failing allocation hides a finding",
@@ -351,6 +569,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(returning); i++)
 		test(&returning[i], preflight_return);
 	test_all_quotes();
+	test_all_pinned();
 	for (size_t i = 0; guard_can_fail() && i < ARRAY_SIZE(offline); i++)
 		test_without_memory(&offline[i], preflight_offline);
 	for (size_t i = 0; guard_can_fail() && i < ARRAY_SIZE(returning); i++)

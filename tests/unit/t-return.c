@@ -103,9 +103,13 @@ static void test_drift(void)
 static void test_drift_meanwhile(void)
 {
 	begin();
-	fake_add((struct fake_rule){
-		.event = FAKE_MEDDLE, .cpu = 4, .direction = FAKE_UP, .other = 5, .is_online = true });
-	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu4=1 cpu6=1 cpu7=1 rcu=0", "one came by itself");
+	fake_add((struct fake_rule){ .event = FAKE_MEDDLE,
+				     .cpu = 4,
+				     .direction = FAKE_UP,
+				     .other = 5,
+				     .is_online = true });
+	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu4=1 cpu6=1 cpu7=1 rcu=0",
+		   "one came by itself");
 	is_state("0-7", "none", "one came by itself");
 }
 
@@ -115,7 +119,8 @@ static void test_off_before(void)
 	fake_reset(8);
 	fake.online[1] = fake.online[6] = false;
 	take("4-5,7", SCENE_ID);
-	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu4=1 cpu5=1 cpu7=1 rcu=0", "others were off");
+	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu4=1 cpu5=1 cpu7=1 rcu=0",
+		   "others were off");
 	is_state("0,2-5,7", "none", "others were off");
 }
 
@@ -129,8 +134,8 @@ static void test_claims(bool older_first)
 	take("4-5", SCENE_ID);
 	take("5-6", OTHER_ID);
 	is_str(scene_claim(OTHER_ID), "5-6", "also a CPU that was off already is claimed");
-	bring_back(first, NULL, OUTCOME_DONE, older_first ? "rcu=1 cpu4=1 rcu=0" : "rcu=1 cpu6=1 rcu=0",
-		   "the first of two");
+	bring_back(first, NULL, OUTCOME_DONE,
+		   older_first ? "rcu=1 cpu4=1 rcu=0" : "rcu=1 cpu6=1 rcu=0", "the first of two");
 	ok(!fake.online[5], "what the other one claims stays off");
 	is_str(scene_claim(first), "none", "the first of two is gone");
 	is_str(scene_claim(second), older_first ? "5-6" : "4-5", "the second is in force");
@@ -158,14 +163,13 @@ static void test_failing_cpu(unsigned int cpu, enum fake_event event)
 	char left[16], online[32], log[64];
 
 	begin();
-	fake_add((struct fake_rule){ .event = event,
-				     .cpu = (int)cpu,
-				     .direction = FAKE_UP,
-				     .times = 1,
-				     .error = EIO });
+	fake_add((struct fake_rule){
+		.event = event, .cpu = (int)cpu, .direction = FAKE_UP, .times = 1, .error = EIO });
 	snprintf(log, sizeof(log), "rcu=1 cpu4%c1 cpu5%c1 cpu6%c1 cpu7%c1 rcu=0",
-		 event == FAKE_FAIL && cpu == 4 ? '!' : '=', event == FAKE_FAIL && cpu == 5 ? '!' : '=',
-		 event == FAKE_FAIL && cpu == 6 ? '!' : '=', event == FAKE_FAIL && cpu == 7 ? '!' : '=');
+		 event == FAKE_FAIL && cpu == 4 ? '!' : '=',
+		 event == FAKE_FAIL && cpu == 5 ? '!' : '=',
+		 event == FAKE_FAIL && cpu == 6 ? '!' : '=',
+		 event == FAKE_FAIL && cpu == 7 ? '!' : '=');
 	bring_back(SCENE_ID, NULL, OUTCOME_FAILED, log, "one stays away");
 	snprintf(left, sizeof(left), "%u", cpu);
 	fake.online[cpu] = true;
@@ -184,8 +188,8 @@ static void test_busy(void)
 	begin();
 	fake_add((struct fake_rule){
 		.event = FAKE_FAIL, .cpu = 5, .direction = FAKE_UP, .times = 2, .error = EBUSY });
-	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu4=1 cpu5!1 cpu5!1 cpu5=1 cpu6=1 cpu7=1 rcu=0",
-		   "EBUSY twice");
+	bring_back(SCENE_ID, NULL, OUTCOME_DONE,
+		   "rcu=1 cpu4=1 cpu5!1 cpu5!1 cpu5=1 cpu6=1 cpu7=1 rcu=0", "EBUSY twice");
 	begin();
 	fake_add((struct fake_rule){
 		.event = FAKE_FAIL, .cpu = 6, .direction = FAKE_UP, .error = EAGAIN });
@@ -224,7 +228,8 @@ static void test_two_signals(void)
 	is_int(fake.rcu_expedited, 1, "two signals: nothing more is put back");
 	fake.nr_signals = 0;
 	fake.nr_rules = 0;
-	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=2 cpu6=1 cpu7=1 rcu=1 rcu=0", "after two signals");
+	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=2 cpu6=1 cpu7=1 rcu=1 rcu=0",
+		   "after two signals");
 	is_state("0-7", "none", "after two signals");
 }
 
@@ -245,7 +250,8 @@ static void test_unwritable(unsigned int save)
 	fake.save_error = ENOSPC;
 	fake.nr_saves = 0;
 	bring_back(SCENE_ID, NULL, OUTCOME_DONE,
-		   save > 1 ? "rcu=1 cpu4=1 cpu5=1 cpu6=1 cpu7=1 rcu=0" : "cpu4=1 cpu5=1 cpu6=1 cpu7=1",
+		   save > 1 ? "rcu=1 cpu4=1 cpu5=1 cpu6=1 cpu7=1 rcu=0"
+			    : "cpu4=1 cpu5=1 cpu6=1 cpu7=1",
 		   "a journal that cannot be written");
 	is_state("0-7", "none", "a journal that cannot be written");
 }
@@ -263,17 +269,17 @@ static void test_read_only(void)
 	scene_close(&scene);
 }
 
-/* ---- what an interrupted run left --------------------------------------------------------------- */
+/* ---- what an interrupted run left -------------------------------------------------------- */
 
 enum raised {
 	NOT_RAISED,
-	RAISED,		/* and killed before the journal said so */
+	RAISED, /* and killed before the journal said so */
 	NOTED,
 };
 
 /*
- * A journal as after a kill while CPUs 7 to @next + 1 were off: the step is being applied, and nobody knows
- * how far it came. Somebody else has raised rcu_expedited to @foreign.
+ * A journal as after a kill while CPUs 7 to @next + 1 were off: the step is being applied, and
+ * nobody knows how far it came. Somebody else has raised rcu_expedited to @foreign.
  */
 static void leave_interrupted(unsigned int next, enum raised raised, long foreign)
 {
@@ -323,8 +329,11 @@ static void test_interrupted_count(unsigned int next, enum raised raised, long f
 	scene_open_return(&scene, SCENE_ID, NULL);
 	is_outcome(scene_return(&scene), OUTCOME_DONE, "an interrupted count");
 	is_str(fake_online(), "0-7", "interrupted after cpu %u: all CPUs are back", next + 1);
-	is_int(fake.rcu_expedited, foreign, "interrupted after cpu %u, %s, %ld of others: the counter",
-	       next + 1, raised == NOT_RAISED ? "not raised" : raised == RAISED ? "raised" : "noted",
+	is_int(fake.rcu_expedited, foreign,
+	       "interrupted after cpu %u, %s, %ld of others: the counter", next + 1,
+	       raised == NOT_RAISED ? "not raised"
+	       : raised == RAISED   ? "raised"
+				    : "noted",
 	       foreign);
 	is_int(fake_nr_journals(), 0, "no journal is left");
 	scene_close(&scene);
@@ -360,13 +369,15 @@ static void test_spent_steps(void)
 	scene_open_return(&scene, SCENE_ID, NULL);
 	is_int((long long)count_steps(scene.run.operation, &rcu_kind), 1,
 	       "a spent step makes room for one that is planned afresh");
-	is_int((long long)count_steps(scene.run.operation, &hotplug_kind), 1, "the CPUs stay planned once");
+	is_int((long long)count_steps(scene.run.operation, &hotplug_kind), 1,
+	       "the CPUs stay planned once");
 	is_int((long long)scene.run.operation->nr_steps, 2, "there are no other steps");
 	is_str(fake.log, "", "planning changes nothing");
 	scene_close(&scene);
 	leave_interrupted(5, NOTED, 0);
 	scene_open_return(&scene, SCENE_ID, NULL);
-	is_int((long long)count_steps(scene.run.operation, &rcu_kind), 2, "one in force is kept beside it");
+	is_int((long long)count_steps(scene.run.operation, &rcu_kind), 2,
+	       "one in force is kept beside it");
 	scene_close(&scene);
 }
 
@@ -424,6 +435,7 @@ int main(void)
 	test_spent_steps();
 	test_adopt();
 	if (guard_can_see())
-		is_int((long long)scene_nr_allocated, 0, "nothing was allocated after a first write");
+		is_int((long long)scene_nr_allocated, 0,
+		       "nothing was allocated after a first write");
 	return done_testing();
 }

@@ -33,7 +33,10 @@ const char *temp_make(void)
 {
 	const char *parent = getenv("TMPDIR");
 
-	snprintf(top, sizeof(top), "%s/cpuoff-unit-XXXXXX", parent ? parent : "/tmp");
+	/* in memory where that is possible: journals are synced to the disk again and again */
+	if (!parent)
+		parent = access("/dev/shm", W_OK) < 0 ? "/tmp" : "/dev/shm";
+	snprintf(top, sizeof(top), "%s/cpuoff-unit-XXXXXX", parent);
 	demand(mkdtemp(top), top);
 	demand(!chmod(top, 0755), top);
 	temp_mkdir("sys/devices/system/cpu");

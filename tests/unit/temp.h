@@ -11,7 +11,8 @@ void temp_remove(void);
 /* The path of @name in it. Valid until the fourth call after this one. */
 const char *temp_path(const char *name);
 
-/* Makes a file, with the directories above it, or a directory or link. What fails ends the program. */
+/* Makes a file, with the directories above it, or a directory or link. What fails ends the program.
+ */
 void temp_write(const char *name, const char *text);
 void temp_write_bytes(const char *name, const void *data, size_t size);
 void temp_mkdir(const char *name);

@@ -121,11 +121,11 @@ run() {
 	"$@" >$out 2>$err || rc=$?
 }
 
-# run_bg COMMAND... - start it, pid in $pid; `reap` waits for it and sets $rc.
-# Not a plain "&": with that the shell has it ignore SIGINT
+# run_bg COMMAND... - start it, pid in $pid; `reap` waits for it, sets $rc and puts
+# its output where `run` does. Not a plain "&": with that the shell has it ignore SIGINT
 run_bg() {
-	last_run=$*
-	vmload signals "$@" >$out 2>$err &
+	bg_run=$*
+	vmload signals "$@" >/tmp/bg.out 2>/tmp/bg.err &
 	pid=$!
 	# Until the program itself runs, signals are still the shell's to ignore
 	while read -r comm <"/proc/$pid/comm" && { [ "$comm" = sh ] || [ "$comm" = vmload ]; }; do
@@ -136,6 +136,9 @@ run_bg() {
 reap() {
 	rc=0
 	wait "$pid" || rc=$?
+	last_run=$bg_run
+	mv /tmp/bg.out $out
+	mv /tmp/bg.err $err
 }
 
 # exits DESCRIPTION STATUS COMMAND... - run, and expect this exit status
@@ -267,22 +270,32 @@ machine() {
 }
 
 # masks - the allowed CPUs of every thread that lives and is not on its way out.
-# Left out are kworkers, which come, go and are bound by the workqueues alone, and
-# the threads of interrupts, which follow their interrupt's effective CPU.
+# Left out are workers and rescuers of workqueues (flag 0x20), which the kernel binds
+# to the CPU whose work they do, and the threads of interrupts, which follow their
+# interrupt's effective CPU.
 masks() {
-	grep -E '^(Name|State|VmSize|Cpus_allowed_list):' /proc/[0-9]*/task/[0-9]*/status 2>/dev/null |
-		awk '
-			{
-				path = $1
-				sub(/\/status:.*/, "", path)
-				field = $1
-				sub(/.*\/status:/, "", field)
-			}
-			field == "Name:" { name = $2 }
-			field == "State:" { state = $2 }
-			field == "Cpus_allowed_list:" && state !~ /^[ZX]/ && name !~ /^(kworker|irq\/)/ {
-				print "task " path " " name " " $2
-			}'
+	{
+		cat /proc/[0-9]*/task/[0-9]*/stat
+		grep -E '^(Name|State|Pid|Cpus_allowed_list):' /proc/[0-9]*/task/[0-9]*/status
+	} 2>/dev/null | awk '
+		/^[0-9]/ {
+			tid = $1
+			sub(/.*\) /, "")
+			worker[tid] = int($7 / 32) % 2
+			next
+		}
+		{
+			path = $1
+			sub(/\/status:.*/, "", path)
+			field = $1
+			sub(/.*\/status:/, "", field)
+		}
+		field == "Name:" { name = $2 }
+		field == "State:" { state = $2 }
+		field == "Pid:" { tid = $2 }
+		field == "Cpus_allowed_list:" && state !~ /^[ZX]/ && !worker[tid] && name !~ /^irq\// {
+			print "task " path " " name " " $2
+		}'
 }
 
 snapshot() {

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* t-writer.c - tests of the child that makes the writes: its answers, its death, and one without an
+ * answer */
+#include "host/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "guard.h"
+#include "tap.h"
+#include "temp.h"
+
+static struct root *root;
+static struct request request;
+static struct progress reported;
+static unsigned int nr_reports;
+
+static void note_progress(void *data, const struct progress *progress)
+{
+	(void)data;
+	reported = *progress;
+	nr_reports++;
+}
+
+static const struct watcher watcher = { .progress = note_progress };
+static const struct item item = { .object = (char[]){ "cpu 5" }, .id = 5 };
+
+static struct step_env make_env(struct writer *writer)
+{
+	return (struct step_env){
+		.root = root, .writer = writer, .request = &request, .watcher = &watcher
+	};
+}
+
+static void is_content(const char *name, const char *expected)
+{
+	_cleanup_free_ char *text = NULL;
+
+	is_int(root_read(root, &text, "%s", name), 0, "%s is read", name);
+	is_str(text, expected, "%s is what was written", name);
+}
+
+static void test_answers(void)
+{
+	struct writer *writer = NULL;
+	struct step_env env;
+	double seconds = -1;
+
+	is_int(writer_start(root, &writer), 0, "a writer");
+	env = make_env(writer);
+	temp_write("sys/a", "0");
+	ok(writer_pid(writer) > 0 && writer_pid(writer) != getpid(), "it is another process");
+	is_int(writer_write(writer, &env, &item, "sys/a", "1", &seconds), 0, "a write");
+	is_content("sys/a", "1");
+	ok(seconds >= 0 && seconds < 1, "its time is told");
+	is_int(writer_write(writer, &env, &item, "sys/none", "1", &seconds), -ENOENT,
+	       "the errno is told");
+	is_int(writer_write(writer, &env, &item, "sys", "1", &seconds), -EISDIR, "another errno");
+	is_int(writer_write(writer, &env, &item, "sys/a", "2", &seconds), 0,
+	       "it goes on after them");
+	is_content("sys/a", "2");
+	ok(!writer_is_stuck(writer), "it is not stuck");
+	is_int(getpgid(writer_pid(writer)), writer_pid(writer), "it is in a group of its own");
+	writer_stop(writer);
+	writer_stop(NULL);
+}
+
+static void test_long_values(void)
+{
+	struct writer *writer = NULL;
+	char value[5000], name[200];
+	struct step_env env;
+	double seconds;
+
+	is_int(writer_start(root, &writer), 0, "a writer for long values");
+	env = make_env(writer);
+	memset(value, '1', sizeof(value) - 1);
+	value[sizeof(value) - 1] = '\0';
+	is_int(writer_write(writer, &env, &item, "sys/a", value, &seconds), -E2BIG,
+	       "a value too long");
+	is_content("sys/a", "2");
+	value[4095] = '\0';
+	is_int(writer_write(writer, &env, &item, "sys/a", value, &seconds), 0,
+	       "one that just fits");
+	memset(name, 'a', sizeof(name) - 1);
+	memcpy(name, "sys/", 4);
+	name[sizeof(name) - 1] = '\0';
+	temp_write(name, "untouched");
+	name[127] = '\0';
+	temp_write(name, "untouched");
+	name[127] = 'a';
+	ok(writer_write(writer, &env, &item, name, "1", &seconds) < 0 || root_has(root, "%s", name),
+	   "a path too long is not cut");
+	name[127] = '\0';
+	is_content(name, "untouched");
+	writer_stop(writer);
+}
+
+/* Somebody kills it: the parent makes the write, and all later ones. */
+static void test_killed(void)
+{
+	struct writer *writer = NULL;
+	struct step_env env;
+	double seconds;
+
+	is_int(writer_start(root, &writer), 0, "a writer to be killed");
+	env = make_env(writer);
+	temp_write("sys/a", "0");
+	kill(writer_pid(writer), SIGKILL);
+	is_int(writer_write(writer, &env, &item, "sys/a", "1", &seconds), 0,
+	       "the write is made all the same");
+	is_content("sys/a", "1");
+	is_int(writer_write(writer, &env, &item, "sys/a", "2", &seconds), 0, "and so is the next");
+	is_content("sys/a", "2");
+	is_int(writer_write(writer, &env, &item, "sys/none", "1", &seconds), -ENOENT,
+	       "errors are told");
+	ok(!writer_is_stuck(writer), "it is not stuck");
+	writer_stop(writer);
+}
+
+/* Signals of the terminal are the parent's to handle. */
+static void test_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGQUIT };
+	struct writer *writer = NULL;
+	struct step_env env;
+	double seconds;
+
+	is_int(writer_start(root, &writer), 0, "a writer that gets signals");
+	env = make_env(writer);
+	is_int(writer_write(writer, &env, &item, "sys/a", "1", &seconds), 0, "it has begun");
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		kill(writer_pid(writer), signals[i]);
+	is_int(writer_write(writer, &env, &item, "sys/a", "3", &seconds), 0, "it writes");
+	is_int(kill(writer_pid(writer), 0), 0, "it lives");
+	is_content("sys/a", "3");
+	writer_stop(writer);
+}
+
+/* A write that does not come back: a pipe that nobody reads. */
+static void test_stuck(void)
+{
+	struct writer *writer = NULL;
+	struct step_env env;
+	double seconds = 0, start;
+	pid_t pid;
+	int fd;
+
+	request.timeout = 0.3;
+	temp_write("sys/a", "0");
+	is_int(mkfifo(temp_path("sys/pipe"), 0600), 0, "a pipe");
+	is_int(writer_start(root, &writer), 0, "a writer that gets stuck");
+	env = make_env(writer);
+	pid = writer_pid(writer);
+	start = util_now();
+	nr_reports = 0;
+	is_int(writer_write(writer, &env, &item, "sys/pipe", "0", &seconds), -ETIMEDOUT,
+	       "no answer");
+	ok(util_now() - start < 2, "it is not waited for longer than was asked for");
+	ok(writer_is_stuck(writer), "it is stuck");
+	is_int(nr_reports, 1, "that is reported");
+	is_int(reported.phase, PHASE_WAITING, "as a wait");
+	is_str(reported.object, "cpu 5", "with its object");
+	is_int(reported.pid, pid, "and who is waited for");
+	is_int(writer_write(writer, &env, &item, "sys/a", "1", &seconds), -ETIMEDOUT,
+	       "nothing more is begun");
+	is_content("sys/a", "0");
+	writer_stop(writer);
+	is_int(kill(pid, 0), 0, "it is left behind");
+	fd = open(temp_path("sys/pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ok(fd >= 0, "its write ends");
+	is_int(waitpid(pid, NULL, 0), pid, "and so does it");
+	if (fd >= 0)
+		close(fd);
+	request.timeout = 0;
+}
+
+static void test_slow(void)
+{
+	struct writer *writer = NULL;
+	struct step_env env;
+	double seconds = 0, start;
+	pid_t reader;
+	int fd;
+
+	fflush(stdout);
+	reader = fork();
+	if (!reader) {
+		char text[8];
+
+		util_sleep(0.25);
+		fd = open(temp_path("sys/pipe"), O_RDONLY | O_CLOEXEC);
+		_exit(fd < 0 || read(fd, text, sizeof(text)) != 1);
+	}
+	ok(reader > 0, "a reader that comes late");
+	is_int(writer_start(root, &writer), 0, "a writer that has to wait");
+	env = make_env(writer);
+	start = util_now();
+	is_int(writer_write(writer, &env, &item, "sys/pipe", "1", &seconds), 0,
+	       "the answer is awaited");
+	if (!ok(seconds > 0 && seconds <= util_now() - start, "the time is that of the write"))
+		diag("%f seconds", seconds);
+	ok(!writer_is_stuck(writer), "it is not stuck");
+	writer_stop(writer);
+	is_int(waitpid(reader, NULL, 0), reader, "the reader has ended");
+}
+
+static void test_without_memory(void)
+{
+	struct writer *writer = NULL;
+	struct step_env env;
+	double seconds;
+	size_t nr;
+	int r;
+
+	is_int(writer_start(root, &writer), 0, "a writer without memory");
+	env = make_env(writer);
+	guard_begin();
+	r = writer_write(writer, &env, &item, "sys/a", "7", &seconds);
+	nr = guard_end();
+	is_int(r, 0, "it writes");
+	if (guard_can_see())
+		is_int((long long)nr, 0, "none is asked for");
+	writer_stop(writer);
+}
+
+int main(void)
+{
+	temp_make();
+	root = temp_root();
+	test_answers();
+	test_long_values();
+	test_killed();
+	test_signals();
+	test_stuck();
+	test_slow();
+	test_without_memory();
+	root_close(root);
+	temp_remove();
+	return done_testing();
+}
