@@ -120,31 +120,38 @@ static struct json_object *make_operation(const struct operation *operation)
 	return object;
 }
 
-static struct json_object *parse_text(const char *text)
+static size_t count_states(const struct operation *operation)
 {
-	struct json_tokener *tokener = json_tokener_new();
-	struct json_object *object = NULL;
+	size_t nr = operation->nr_steps;
 
-	if (!tokener)
-		return NULL;
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	if (strlen(text) < INT_MAX)
-		object = json_tokener_parse_ex(tokener, text, (int)strlen(text) + 1);
-	if (object && json_tokener_get_error(tokener) != json_tokener_success) {
-		json_object_put(object);
-		object = NULL;
-	}
-	json_tokener_free(tokener);
-	return object;
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		nr += operation->steps[i].nr_items;
+	return nr;
 }
 
-/* json-c leaves out what it has no memory for, without a word: the text must be one that can be read again. */
-static bool is_whole(const char *text)
+/*
+ * json-c cuts its text off where it has no memory, without a word. Then brackets stay open, or a state's place
+ * is missing.
+ */
+static bool is_whole(const char *text, const struct operation *operation)
 {
-	struct json_object *object = parse_text(text);
+	size_t nr_states = 0;
+	bool is_inside = false;
+	int depth = 0;
 
-	json_object_put(object);
-	return object;
+	for (const char *p = text; (p = strstr(p, STATE_TOKEN STATE_PLACE "\"")); p++)
+		nr_states++;
+	for (const char *p = text; *p; p++) {
+		if (is_inside && *p == '\\' && p[1])
+			p++;
+		else if (*p == '"')
+			is_inside = !is_inside;
+		else if (!is_inside && strchr("{[", *p))
+			depth++;
+		else if (!is_inside && strchr("}]", *p))
+			depth--;
+	}
+	return nr_states == count_states(operation) && !is_inside && !depth;
 }
 
 int journal_new(struct state *state, const struct operation *operation, struct journal **ret_journal)
@@ -162,7 +169,7 @@ int journal_new(struct state *state, const struct operation *operation, struct j
 	if (journal && text)
 		journal->text = util_asprintf("%s\n", text);
 	json_object_put(object);
-	if (!journal || !journal->text || !is_whole(journal->text)) {
+	if (!journal || !journal->text || !is_whole(journal->text, operation)) {
 		journal_free(journal);
 		return -ENOMEM;
 	}
@@ -371,6 +378,24 @@ static int read_operation(struct reader *reader, struct json_object *object, str
 	for (size_t i = 0; !r && steps && i < json_object_array_length(steps); i++)
 		r = read_step(reader, json_object_array_get_idx(steps, i), operation);
 	return r ? r : operation_update_claim(operation);
+}
+
+static struct json_object *parse_text(const char *text)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *object = NULL;
+
+	if (!tokener)
+		return NULL;
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	if (strlen(text) < INT_MAX)
+		object = json_tokener_parse_ex(tokener, text, (int)strlen(text) + 1);
+	if (object && json_tokener_get_error(tokener) != json_tokener_success) {
+		json_object_put(object);
+		object = NULL;
+	}
+	json_tokener_free(tokener);
+	return object;
 }
 
 #define UNUSABLE_REMEDY                                                                            \

@@ -23,7 +23,7 @@ void journal_free(struct journal *journal);
 /* Brings the states up to date and writes the whole journal. Allocates nothing. Returns 0 or -errno. */
 int journal_save(struct journal *journal) _must_check_;
 
-/* Removes it from the disk: everything in it is undone. */
+/* Removes it from the disk, where it is there: everything in it is undone. */
 int journal_remove(struct journal *journal) _must_check_;
 
 struct journals {
