@@ -120,6 +120,7 @@ void operation_free(struct operation *operation)
 	free(operation->version);
 	free(operation->started);
 	free(operation->command);
+	free(operation->evacuation);
 	*operation = (struct operation){ 0 };
 }
 
@@ -129,6 +130,21 @@ bool env_is_claimed(const struct step_env *env, unsigned int cpu)
 		if (hwloc_bitmap_isset(env->others[i]->claim, cpu))
 			return true;
 	return false;
+}
+
+const struct item *env_find_other(const struct step_env *env, const struct step_kind *kind,
+				  unsigned long long id, unsigned long long stamp)
+{
+	for (size_t i = env->nr_others; i-- > 0;)
+		for (size_t j = 0; j < env->others[i]->nr_steps; j++) {
+			const struct step *step = &env->others[i]->steps[j];
+
+			for (size_t k = 0; step->kind == kind && k < step->nr_items; k++)
+				if (step->items[k].id == id && step->items[k].stamp == stamp &&
+				    item_is_in_force(step, &step->items[k]))
+					return &step->items[k];
+		}
+	return NULL;
 }
 
 const char *env_before(const struct step_env *env, const struct step_kind *kind, unsigned long long id,

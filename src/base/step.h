@@ -73,7 +73,7 @@ struct step_env {
 	const struct cgroups *cgroups;	/* all cpusets as they were read; only while planning */
 	const struct watcher *watcher;
 	int interrupts_allowed;		/* stop between two writes once there were more signals than this */
-	const char *operation;		/* id */
+	const struct operation *own;	/* the operation planned or undone, NULL while it is not there yet */
 	hwloc_const_bitmap_t target;	/* the CPUs that change state */
 	hwloc_const_bitmap_t survivors;
 	bool is_return;			/* the CPUs come back; false: they go */
@@ -141,6 +141,7 @@ struct operation {
 	char *version;		/* of the cpuoff that began it */
 	char *started;		/* ISO 8601, UTC */
 	char *command;
+	char *evacuation;	/* name of the way in which work was moved, "" for none */
 	bool is_journalled;	/* it was read from a journal, which therefore is on disk */
 	hwloc_bitmap_t claim;	/* CPUs that must be off while the operation is in force */
 	struct place *places;	/* of the claimed CPUs */
@@ -191,6 +192,10 @@ void operation_free(struct operation *operation);
 
 /* True where another operation in force wants @cpu off, too: it returns when the last claim ends. */
 bool env_is_claimed(const struct step_env *env, unsigned int cpu);
+
+/* The item of @kind in force in the newest other operation that has one, or NULL. */
+const struct item *env_find_other(const struct step_env *env, const struct step_kind *kind,
+				  unsigned long long id, unsigned long long stamp);
 
 /*
  * The value that @object of @kind had before any operation in force changed it: the oldest one's journal

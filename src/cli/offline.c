@@ -169,10 +169,8 @@ static int plan_and_run(struct session *session, struct report *report, struct s
 	if (!r)
 		r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
 				  report->journals.list, report->journals.nr);
-	if (!r) {
-		env->operation = operation->id;
+	if (!r)
 		r = plan_offline(env, operation);
-	}
 	if (!r && !report_is_refused(report)) {
 		r = run_operation(session, report, env, operation);
 		if (report->nr_runs)

@@ -295,7 +295,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 	session_init_env(session, report, &env);
 	env.target = returning->scope;
 	env.is_return = true;
-	env.operation = returning->operation->id;
+	env.own = returning->operation;
 	r = session_list_others(&report->journals, returning->operation, (const struct operation ***)&env.others,
 			&env.nr_others);
 	if (!r)

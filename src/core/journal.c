@@ -111,6 +111,7 @@ static struct json_object *make_operation(const struct operation *operation)
 	add_string(object, "version", operation->version);
 	add_string(object, "started", operation->started);
 	add_string(object, "command", operation->command);
+	add_string(object, "evacuation", operation->evacuation);
 	add(object, "cpus", places);
 	for (size_t i = 0; i < operation->nr_places; i++)
 		append(places, make_place(&operation->places[i]));
@@ -371,8 +372,9 @@ static int read_operation(struct reader *reader, struct json_object *object, str
 	operation->version = get_text(reader, object, "version");
 	operation->started = get_text(reader, object, "started");
 	operation->command = get_text(reader, object, "command");
+	operation->evacuation = get_text(reader, object, "evacuation");
 	if (!operation->id || !operation->boot_id || !operation->version || !operation->started ||
-	    !operation->command)
+	    !operation->command || !operation->evacuation)
 		return -ENOMEM;
 	r = read_places(reader, object, operation);
 	for (size_t i = 0; !r && steps && i < json_object_array_length(steps); i++)

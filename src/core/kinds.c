@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "host/cpusets.h"
 #include "host/hotplug.h"
 #include "host/partition.h"
 #include "host/rcu.h"
@@ -13,6 +14,7 @@
 const struct step_kind *const kinds[] = {
 	&rcu_kind, /* first: all that follows waits for grace periods, too */
 	&trace_kind,
+	&cpusets_kind,
 	&partition_others_kind,
 	&tasks_keep_kind,
 	&partition_kind,

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/kinds.h"
+#include "host/evacuations.h"
 
 static int add_step(struct step_env *env, struct operation *operation, const struct step_kind *kind)
 {
@@ -58,8 +59,11 @@ static void adopt_places(const struct step_env *env, struct operation *operation
 
 int plan_offline(struct step_env *env, struct operation *operation)
 {
-	int r = add_places(env, operation);
+	int r;
 
+	env->own = operation;
+	operation->evacuation = strdup(env->evacuation->name);
+	r = operation->evacuation ? add_places(env, operation) : -ENOMEM;
 	if (r)
 		return r;
 	adopt_places(env, operation);
@@ -88,6 +92,7 @@ int plan_return(struct step_env *env, struct operation *operation)
 {
 	int r = 0;
 
+	env->own = operation;
 	drop_spent_steps(operation);
 	for (const struct step_kind *const *kind = kinds; !r && *kind; kind++) {
 		size_t nr = operation->nr_steps;
@@ -108,6 +113,9 @@ int plan_adopt(struct step_env *env, struct operation *operation)
 	for (const struct step_kind *const *kind = kinds; !r && *kind; kind++)
 		if ((*kind)->is_per_cpu)
 			r = add_step(env, operation, *kind);
+	operation->evacuation = strdup("");
+	if (!operation->evacuation)
+		return -ENOMEM;
 	for (size_t i = 0; i < operation->nr_steps; i++) {
 		operation->steps[i].state = STATE_APPLIED;
 		for (size_t j = 0; j < operation->steps[i].nr_items; j++)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/cpusets.h"
 #include "host/partition.h"
 
 /*
@@ -279,6 +280,37 @@ static char *check_survivors_partitioned(const struct facts *facts, hwloc_bitmap
 		      "rest of the system");
 }
 
+/* "machine.slice/vm1.scope (8-9: 4242 qemu-kvm)" */
+static char *add_emptied(char *names, size_t nr, const struct emptied *emptied)
+{
+	const char *holds = emptied->nr_tasks ? emptied->tasks :
+			    emptied->cgroup->is_populated ? "holds tasks" :
+							     "no tasks";
+
+	return add_name(names, nr, "%s (%s: %s)", emptied->cgroup->path, emptied->cpus, holds);
+}
+
+static char *check_emptied(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	_cleanup_free_ char *names = strdup("");
+	struct emptied_list emptied;
+	char *message = NULL;
+
+	if (!facts->cgroups)
+		return NULL;
+	if (cpusets_emptied(facts->cgroups, facts->tasks, facts->machine, facts->target, &emptied))
+		return told(NULL, facts, cpus);
+	for (size_t i = 0; i < emptied.nr; i++) {
+		hwloc_bitmap_or(cpus, cpus, emptied.list[i].cgroup->cpus);
+		names = add_emptied(names, i, &emptied.list[i]);
+	}
+	if (emptied.nr)
+		message = told(util_asprintf("cpusets would be left without CPUs: %s", names ? names : ""), facts,
+			       cpus);
+	cpusets_emptied_free(&emptied);
+	return message;
+}
+
 static const struct rule offline_rules[] = {
 	{ "permission", SEVERITY_REFUSE, .is_permission = true, .check = check_permission,
 	  .remedy = "Run cpuoff as root, on the machine itself: containers have a read-only /sys." },
@@ -294,6 +326,9 @@ static const struct rule offline_rules[] = {
 	  .remedy = "Leave one of these CPUs online with --except, or boot without isolcpus=." },
 	{ "cpu0", SEVERITY_REFUSE, .check = check_cpu0,
 	  .remedy = "Add --allow-cpu0 if this machine is known to run without it." },
+	{ "cpuset-emptied", SEVERITY_REFUSE, .check = check_emptied, .is_forcible = true,
+	  .remedy = "Give them other CPUs, or stop what runs in them; --force lets their tasks run on others "
+		    "meanwhile." },
 	{ "survivors-partitioned", SEVERITY_REFUSE, .check = check_survivors_partitioned,
 	  .remedy = "Dissolve one of these partitions, or leave some CPUs out with --except." },
 	{ "deadline-bandwidth", SEVERITY_REFUSE, .check = check_deadline,

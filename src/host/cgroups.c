@@ -72,7 +72,8 @@ static void decode_octal(char *text)
 	while (*text) {
 		unsigned int value;
 
-		if (*text == '\\' && sscanf(text + 1, "%3o", &value) == 1 && value && value <= UCHAR_MAX) {
+		if (*text == '\\' && sscanf(text + 1, "%3o", &value) == 1 && value &&
+		    value <= UCHAR_MAX) {
 			*out++ = (char)value;
 			text += 4;
 		} else {
@@ -97,7 +98,8 @@ static int use_mount(const struct root *root, char *line, bool v2, struct cgroup
 	dir += strspn(dir, "/");
 	if (v2)
 		return strcmp(type, "cgroup2") ? 0 : use_v2(root, dir, cgroups);
-	if (!strcmp(type, "cpuset") || (!strcmp(type, "cgroup") && has_word(options, "cpuset", ",")))
+	if (!strcmp(type, "cpuset") ||
+	    (!strcmp(type, "cgroup") && has_word(options, "cpuset", ",")))
 		return use_v1(root, dir, cgroups);
 	return 0;
 }
@@ -134,21 +136,26 @@ static int find_hierarchy(const struct root *root, struct cgroups *cgroups)
 
 /* ---- reading one cgroup ---------------------------------------------------------------------- */
 
-int cgroups_path(const struct cgroups *cgroups, const char *cgroup, const char *file, char *path, size_t size)
+int cgroups_path(const struct cgroups *cgroups, const char *cgroup, const char *file, char *path,
+		 size_t size)
 {
 	int n = snprintf(path, size, "%s%s%s/%s", cgroups->root, *cgroup ? "/" : "", cgroup, file);
 
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* A file that is not there, or no longer, is no error: the controller is off, or the cgroup went away. */
+/* A file that is not there, or no longer, is no error: the controller is off, or the cgroup went
+ * away. */
 static bool is_gone(int r)
 {
-	return r == -ENOENT || r == -ENODEV || r == -EOPNOTSUPP || r == -ENAMETOOLONG || r == -EXDEV;
+	return r == -ENOENT || r == -ENODEV || r == -EOPNOTSUPP || r == -ENAMETOOLONG ||
+	       r == -EXDEV;
 }
 
-/* Reads the list in the cgroup's file @file. *@ret_cpus is a new set, or untouched where there is no file. */
-static int read_list(const struct walk *walk, const char *cgroup, const char *file, hwloc_bitmap_t *ret_cpus)
+/* Reads the list in the cgroup's file @file. *@ret_cpus is a new set, or untouched where there is
+ * no file. */
+static int read_list(const struct walk *walk, const char *cgroup, const char *file,
+		     hwloc_bitmap_t *ret_cpus)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	char path[PATH_MAX];
@@ -199,8 +206,9 @@ static int read_populated(const struct walk *walk, struct cgroup *cgroup)
 	if (events)
 		cgroup->is_populated = strstr(events, "populated 1") != NULL;
 	else
-		cgroup->is_populated = !cgroup->depth ||
-				       has_text(walk, cgroup->path, walk->cgroups->is_v2 ? "cgroup.procs" : "tasks");
+		cgroup->is_populated =
+			!cgroup->depth || has_text(walk, cgroup->path,
+						   walk->cgroups->is_v2 ? "cgroup.procs" : "tasks");
 	return 0;
 }
 
@@ -209,7 +217,8 @@ static int read_cpus(const struct walk *walk, struct cgroup *cgroup)
 	const struct cgroups *cgroups = walk->cgroups;
 	int r;
 
-	r = read_list(walk, cgroup->path, cgroups->is_classic ? "cpus" : "cpuset.cpus", &cgroup->cpus);
+	r = read_list(walk, cgroup->path, cgroups->is_classic ? "cpus" : "cpuset.cpus",
+		      &cgroup->cpus);
 	if (!r && cgroups->is_v2)
 		r = read_list(walk, cgroup->path, "cpuset.cpus.effective", &cgroup->effective);
 	else if (!r)
@@ -289,9 +298,10 @@ static int add_name(struct names *names, const char *name)
 	return 0;
 }
 
-/* The directory's number, and the sorted names of the directories in it; -ENOENT where it is gone. */
-static int read_directory(const struct walk *walk, const char *cgroup, unsigned long long *ret_inode,
-			  struct names *names)
+/* The directory's number, and the sorted names of the directories in it; -ENOENT where it is gone.
+ */
+static int read_directory(const struct walk *walk, const char *cgroup,
+			  unsigned long long *ret_inode, struct names *names)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
@@ -330,12 +340,14 @@ static struct cgroup *add_cgroup(struct cgroups *cgroups, const char *path, unsi
 
 static int walk_tree(struct walk *walk, const char *path, unsigned int depth);
 
-static int walk_children(struct walk *walk, const char *path, unsigned int depth, const struct names *names)
+static int walk_children(struct walk *walk, const char *path, unsigned int depth,
+			 const struct names *names)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < names->nr; i++) {
-		_cleanup_free_ char *child = util_asprintf("%s%s%s", path, *path ? "/" : "", names->list[i]);
+		_cleanup_free_ char *child =
+			util_asprintf("%s%s%s", path, *path ? "/" : "", names->list[i]);
 
 		r = child ? walk_tree(walk, child, depth + 1) : -ENOMEM;
 	}
@@ -343,8 +355,8 @@ static int walk_children(struct walk *walk, const char *path, unsigned int depth
 }
 
 /*
- * The directory is opened after the files were read: where it is still there, a file that was missing means
- * that the controller is off, not that the cgroup was being removed.
+ * The directory is opened after the files were read: where it is still there, a file that was
+ * missing means that the controller is off, not that the cgroup was being removed.
  */
 static int walk_tree(struct walk *walk, const char *path, unsigned int depth)
 {
@@ -372,7 +384,8 @@ static int walk_tree(struct walk *walk, const char *path, unsigned int depth)
 	return r;
 }
 
-int cgroups_read(const struct root *root, const struct machine *machine, struct cgroups *ret_cgroups)
+int cgroups_read(const struct root *root, const struct machine *machine,
+		 struct cgroups *ret_cgroups)
 {
 	struct cgroups cgroups = { 0 };
 	struct walk walk = { .root = root, .machine = machine, .cgroups = &cgroups };
@@ -418,7 +431,8 @@ static int compare_paths(const char *path, size_t length, const char *other)
 	}
 }
 
-static const struct cgroup *find_exactly(const struct cgroups *cgroups, const char *path, size_t length)
+static const struct cgroup *find_exactly(const struct cgroups *cgroups, const char *path,
+					 size_t length)
 {
 	size_t first = 0, end = cgroups->nr;
 
@@ -473,5 +487,6 @@ const struct cgroup *cgroups_governor(const struct cgroups *cgroups, const struc
 bool cgroup_is_partition(const struct cgroup *cgroup)
 {
 	return cgroup->depth && cgroup->partition &&
-	       (!strncmp(cgroup->partition, "root", 4) || !strncmp(cgroup->partition, "isolated", 8));
+	       (!strncmp(cgroup->partition, "root", 4) ||
+		!strncmp(cgroup->partition, "isolated", 8));
 }

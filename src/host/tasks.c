@@ -390,6 +390,10 @@ static int find_refuge(const struct step_env *env, const struct task *task, hwlo
  */
 static bool is_endangered(const struct step_env *env, const struct task *task)
 {
+	/* its own mask may be hidden by what an earlier operation did */
+	if (!env->cgroups->keeps_masks &&
+	    env_find_other(env, &tasks_affinity_kind, (unsigned long long)task->tid, task->start))
+		return true;
 	if (!task_is_pinned(task, env->machine))
 		return false;
 	if (task_is_pinned_to(task, env->machine, env->target))
@@ -496,32 +500,72 @@ static int apply_affinity(struct step *step, struct step_env *env)
 
 /* ---- step kind task.affinity: undoing ------------------------------------------------------------------- */
 
-/* True where the mask is what we gave, or what the kernel gives to a thread whose mask it has broken. */
-static bool is_ours(const struct step_env *env, const struct item *item, const char *list)
+/* The effective CPUs of the cpuset that governs @tid now, as the kernel writes them. Allocates nothing. */
+static int read_effective(const struct step_env *env, pid_t tid, char *buffer, size_t size)
 {
-	if (!strcmp(list, item->after))
-		return true;
-	/* reset to its whole cpuset, as in a root cpuset to all: then every survivor of the old mask is in it */
-	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++)
-		if (cpus_text_has(item->after, cpu) && !cpus_text_has(list, cpu))
-			return false;
-	return true;
+	const struct cgroup *cgroup = env->cgroups ? read_cgroup(env->root, env->cgroups, tid) : NULL;
+	char path[PATH_MAX];
+	int r = -ENOENT;
+
+	if (cgroup)
+		r = cgroups_path(env->cgroups, cgroup->path, "cpuset.cpus.effective", path, sizeof(path));
+	if (!r)
+		r = root_read_buffer(env->root, path, buffer, size);
+	if (r)
+		r = root_read_buffer(env->root, "sys/devices/system/cpu/online", buffer, size);
+	return r;
 }
 
-static int undo_item(struct step_env *env, struct item *item)
+/* True where the mask is what the kernel gives to a thread whose own mask it has broken: all of its cpuset. */
+static bool looks_unpinned(const struct step_env *env, pid_t tid, const char *list)
+{
+	bool has_survivor = false;
+	char effective[16384];
+
+	if (read_effective(env, tid, effective, sizeof(effective)))
+		return false;
+	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++) {
+		if (!cpus_text_has(effective, cpu) || hwloc_bitmap_isset(env->target, cpu))
+			continue;
+		has_survivor = true;
+		if (!cpus_text_has(list, cpu))
+			return false;
+	}
+	return has_survivor || !strcmp(list, effective);
+}
+
+/*
+ * What @tid gets back: NULL where its mask is nobody's business but its own. A thread that another operation
+ * in force has recorded goes no further than that one left it, or stays where the kernel has put it.
+ */
+static const char *find_due(const struct step *step, const struct step_env *env, const struct item *item,
+			    const char *list)
+{
+	const struct item *other = env_find_other(env, step->kind, item->id, item->stamp);
+	bool is_moved = !strcmp(env->own->evacuation, "affinity") && strcmp(item->before, item->after);
+
+	if (!strcmp(list, item->before))
+		return NULL;
+	if (!(is_moved && !strcmp(list, item->after)) && !looks_unpinned(env, (pid_t)item->id, list))
+		return NULL;
+	if (!other)
+		return item->before;
+	return is_moved ? other->after : NULL;
+}
+
+static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
 {
 	pid_t tid = (pid_t)item->id;
 	struct stat_fields fields;
+	const char *list, *due;
 	char buffer[16384];
-	const char *list;
 	int r;
 
 	if (read_stat(env->root, tid, &fields) || fields.start != item->stamp ||
 	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
 		return 0; /* it has ended */
-	if (!strcmp(list, item->before) || !is_ours(env, item, list))
-		return 0;
-	r = put_back_mask(tid, item->before);
+	due = find_due(step, env, item, list);
+	r = due ? put_back_mask(tid, due) : 0;
 	return r == -ESRCH ? 0 : r;
 }
 
@@ -532,18 +576,19 @@ static const struct item *find_item(const struct step *step, pid_t tid)
 	return bsearch(&key, step->items, step->nr_items, sizeof(key), compare_items);
 }
 
-/* Threads made meanwhile have inherited a narrowed mask from a thread of the record. */
-static void widen_child(const struct step *step, const struct step_env *env, pid_t pid, pid_t tid)
+/* Threads made after all of the record have inherited a narrowed mask from one of it. */
+static void widen_child(const struct step *step, const struct step_env *env, unsigned long long newest,
+			pid_t pid, pid_t tid)
 {
 	const struct item *parent;
 	struct stat_fields fields;
 	char buffer[16384];
 	const char *list;
 
-	if (find_item(step, tid) || read_stat(env->root, tid, &fields))
+	if (read_stat(env->root, tid, &fields) || fields.start <= newest)
 		return;
 	parent = find_item(step, pid != tid ? pid : fields.parent);
-	if (!parent || fields.start < parent->stamp || !strcmp(parent->before, parent->after) ||
+	if (!parent || !strcmp(parent->before, parent->after) ||
 	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) || strcmp(list, parent->after))
 		return;
 	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */
@@ -555,15 +600,18 @@ static void widen_children(const struct step *step, const struct step_env *env)
 {
 	DIR *proc = root_opendir(env->root, "proc"), *task;
 	struct dirent *entry, *thread;
+	unsigned long long newest = 0;
 	pid_t pid, tid;
 
+	for (size_t i = 0; i < step->nr_items; i++)
+		newest = step->items[i].stamp > newest ? step->items[i].stamp : newest;
 	while (proc && (entry = readdir(proc))) {
 		if (!parse_pid(entry->d_name, &pid))
 			continue;
 		task = root_opendir(env->root, "proc/%d/task", (int)pid);
 		while (task && (thread = readdir(task)))
 			if (parse_pid(thread->d_name, &tid))
-				widen_child(step, env, pid, tid);
+				widen_child(step, env, newest, pid, tid);
 		if (task)
 			closedir(task);
 	}
@@ -584,7 +632,7 @@ static int undo_affinity(struct step *step, struct step_env *env)
 
 		if (!item_is_in_force(step, item))
 			continue;
-		r = undo_item(env, item);
+		r = undo_item(step, env, item);
 		item->error = -r;
 		if (!r)
 			item->state = STATE_UNDONE;
@@ -605,21 +653,50 @@ const struct step_kind tasks_affinity_kind = {
 
 /* ---- step kind task.keep ---------------------------------------------------------------------------------- */
 
-static bool is_to_keep(const struct task *task, const struct machine *machine)
+/*
+ * Masks that the kernel or the boot gave, not a user: of kernel threads, and with isolcpus= of all that
+ * descends from init. Users' own masks the kernel remembers by itself, and writing what is visible of one, while
+ * CPUs are off, would narrow it for good.
+ */
+static bool is_to_keep(const struct task *task, const struct step_env *env)
 {
-	return task_is_movable(task) && task_is_pinned(task, machine);
+	const struct machine *machine = env->machine;
+	unsigned int cpu;
+
+	if (!task_is_movable(task) || !task_is_pinned(task, machine) ||
+	    env_find_other(env, &tasks_keep_kind, (unsigned long long)task->tid, task->start))
+		return false;
+	if (task_is_kernel(task))
+		return true;
+	if (cpus_is_empty(machine->isolated) || (task->cgroup && task->cgroup->depth))
+		return false;
+	cpus_foreach(cpu, machine->online)
+		if (hwloc_bitmap_isset(task->mask, cpu) == hwloc_bitmap_isset(machine->isolated, cpu))
+			return false;
+	return true;
+}
+
+/* True where the operation has done it already, when its CPUs went. */
+static bool has_kept(const struct step_env *env)
+{
+	for (size_t i = 0; env->is_return && i < env->own->nr_steps; i++)
+		if (env->own->steps[i].kind == &tasks_keep_kind)
+			return true;
+	return false;
 }
 
 static int describe_keep(struct step *step, struct step_env *env)
 {
-	if (!env->evacuation->has_partition || !env->tasks)
+	if (!env->evacuation->has_partition || !env->tasks || has_kept(env))
 		return 0;
+	if (env->is_return)
+		step->lifetime = LIFETIME_DURING;
 	for (size_t i = 0; i < env->tasks->nr; i++) {
 		const struct task *task = &env->tasks->list[i];
 		_cleanup_free_ char *mask = NULL;
 		struct item *item;
 
-		if (!is_to_keep(task, env->machine))
+		if (!is_to_keep(task, env))
 			continue;
 		mask = cpus_format(task->mask);
 		item = mask ? step_add_item(step, (unsigned long long)task->tid, mask, mask, "task %d %s",
@@ -632,41 +709,58 @@ static int describe_keep(struct step *step, struct step_env *env)
 	return 0;
 }
 
-/* All threads are read anew, so that those made since the plan are kept as well. */
-static int apply_keep(struct step *step, struct step_env *env)
+static bool is_alive(const struct step_env *env, const struct item *item)
 {
-	struct cgroups cgroups = { 0 };
-	struct tasks tasks = { 0 };
-	int r = cgroups_read(env->root, env->machine, &cgroups);
+	struct stat_fields fields;
 
-	if (!r)
-		r = tasks_read(env->root, env->machine, &cgroups, &tasks);
-	for (size_t i = 0; !r && i < tasks.nr; i++) {
-		/* it may have ended, or may not be changed: then there is nothing that could be kept */
-		if (is_to_keep(&tasks.list[i], env->machine) &&
-		    tasks_set_mask(tasks.list[i].tid, tasks.list[i].mask))
-			continue;
-	}
-	tasks_free(&tasks);
-	cgroups_free(&cgroups);
-	for (size_t i = 0; !r && i < step->nr_items; i++)
-		step->items[i].state = STATE_APPLIED;
-	return r;
+	return !read_stat(env->root, (pid_t)item->id, &fields) && fields.start == item->stamp;
 }
 
-/* The masks are what they were: there is nothing to undo. */
+static int apply_keep(struct step *step, struct step_env *env)
+{
+	for (size_t i = 0; i < step->nr_items; i++) {
+		struct item *item = &step->items[i];
+
+		/* it may have ended, or may not be changed: then there is nothing that could be kept */
+		item->state = is_alive(env, item) && !put_back_mask((pid_t)item->id, item->before) ?
+				      STATE_APPLIED :
+				      STATE_FAILED;
+	}
+	return 0;
+}
+
+/* The kernel has kept them. Where it has not after all, a kernel thread gets its mask once more. */
+static void keep_again(const struct step_env *env, const struct item *item)
+{
+	struct stat_fields fields;
+	char buffer[16384];
+	const char *list;
+
+	if (read_stat(env->root, (pid_t)item->id, &fields) || fields.start != item->stamp ||
+	    !(fields.flags & PF_KTHREAD) ||
+	    read_mask_text(env->root, (pid_t)item->id, buffer, sizeof(buffer), &list) ||
+	    !strcmp(list, item->before))
+		return;
+	if (put_back_mask((pid_t)item->id, item->before))
+		return;
+}
+
 static int undo_keep(struct step *step, struct step_env *env)
 {
-	(void)env;
-	for (size_t i = 0; i < step->nr_items; i++)
+	for (size_t i = 0; i < step->nr_items; i++) {
+		if (!item_is_in_force(step, &step->items[i]))
+			continue;
+		if (!env_find_other(env, step->kind, step->items[i].id, step->items[i].stamp))
+			keep_again(env, &step->items[i]);
 		step->items[i].state = STATE_UNDONE;
+	}
 	return 0;
 }
 
 const struct step_kind tasks_keep_kind = {
 	.name = "task.keep",
 	.undo_rank = 40,
-	.lifetime = LIFETIME_DURING,
+	.lifetime = LIFETIME_UNTIL_RESTORE,
 	.describe = describe_keep,
 	.apply = apply_keep,
 	.undo = undo_keep,
