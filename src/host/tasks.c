@@ -385,14 +385,30 @@ static int find_refuge(const struct step_env *env, const struct task *task, hwlo
 }
 
 /*
+ * What an earlier operation did hides a thread's own mask. Where that has CPUs of this target, too, this one
+ * must be able to give it back: it may be the last to be undone.
+ */
+static bool is_recorded(const struct step_env *env, const struct task *task)
+{
+	const struct item *item = env_find_other(env, &tasks_affinity_kind, (unsigned long long)task->tid,
+						 task->start);
+	unsigned int cpu;
+
+	if (!item || !env->cgroups->keeps_masks)
+		return item;
+	cpus_foreach(cpu, env->target)
+		if (cpus_text_has(item->before, cpu))
+			return true;
+	return false;
+}
+
+/*
  * Masks that the kernel breaks, or may: of threads pinned to the target alone, and where it does not remember
  * users' masks (before 6.2) of all pinned threads in cpusets that lose or get back a CPU.
  */
 static bool is_endangered(const struct step_env *env, const struct task *task)
 {
-	/* its own mask may be hidden by what an earlier operation did */
-	if (!env->cgroups->keeps_masks &&
-	    env_find_other(env, &tasks_affinity_kind, (unsigned long long)task->tid, task->start))
+	if (is_recorded(env, task))
 		return true;
 	if (!task_is_pinned(task, env->machine))
 		return false;
