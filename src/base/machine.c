@@ -8,6 +8,11 @@ void machine_free(struct machine *machine)
 		hwloc_bitmap_free(machine->cpus[cpu].siblings);
 	for (size_t i = 0; i < machine->nr_nodes; i++)
 		hwloc_bitmap_free(machine->nodes[i].cpus);
+	for (size_t i = 0; i < machine->nr_contradictions; i++) {
+		hwloc_bitmap_free(machine->contradictions[i].cpus);
+		free(machine->contradictions[i].message);
+	}
+	free(machine->contradictions);
 	free(machine->cpus);
 	free(machine->nodes);
 	hwloc_bitmap_free(machine->possible);

@@ -27,6 +27,12 @@ struct node {
 	hwloc_bitmap_t cpus;	/* the kernel's cpulist, present CPUs only */
 };
 
+/* Two files of the kernel that say different things of the same CPUs. */
+struct contradiction {
+	hwloc_bitmap_t cpus;	/* those of which they differ */
+	char *message;
+};
+
 struct machine {
 	unsigned int nr_cpus;	/* highest possible CPU number + 1: the length of cpus[] */
 	struct cpu *cpus;
@@ -36,6 +42,8 @@ struct machine {
 	hwloc_bitmap_t isolated;	/* outside the scheduler's housekeeping: isolcpus= and .../cpu/isolated */
 	hwloc_bitmap_t nohz_full;	/* outside the timers' housekeeping: nohz_full=, isolcpus=nohz */
 	char *smt_control;		/* smt/control: "on", "off", "forceoff", ...; NULL if there is none */
+	struct contradiction *contradictions;
+	size_t nr_contradictions;
 	unsigned long memory_free_kib;	/* MemAvailable, 0 if unknown */
 };
 

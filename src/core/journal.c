@@ -38,7 +38,7 @@ static void add(struct json_object *object, const char *key, struct json_object 
 /* What is no UTF-8 would make the document unreadable: such bytes become "?". */
 static void add_string(struct json_object *object, const char *key, const char *value)
 {
-	_cleanup_free_ char *text = util_utf8(value);
+	_cleanup_free_ char *text = util_utf8(value ? value : "");
 
 	add(object, key, text ? json_object_new_string(text) : NULL);
 }
@@ -121,38 +121,19 @@ static struct json_object *make_operation(const struct operation *operation)
 	return object;
 }
 
-static size_t count_states(const struct operation *operation)
-{
-	size_t nr = operation->nr_steps;
-
-	for (size_t i = 0; i < operation->nr_steps; i++)
-		nr += operation->steps[i].nr_items;
-	return nr;
-}
+#define FLAGS (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 /*
- * json-c cuts its text off where it has no memory, without a word. Then brackets stay open, or a state's place
- * is missing.
+ * The text of the document, which owns it, or NULL. json-c leaves out what it has no memory for, without a word:
+ * only a text that comes out alike twice is whole.
  */
-static bool is_whole(const char *text, const struct operation *operation)
+static const char *format_document(struct json_object *object)
 {
-	size_t nr_states = 0;
-	bool is_inside = false;
-	int depth = 0;
+	const char *text = json_object_to_json_string_ext(object, FLAGS);
+	size_t length = text ? strlen(text) : 0;
 
-	for (const char *p = text; (p = strstr(p, STATE_TOKEN STATE_PLACE "\"")); p++)
-		nr_states++;
-	for (const char *p = text; *p; p++) {
-		if (is_inside && *p == '\\' && p[1])
-			p++;
-		else if (*p == '"')
-			is_inside = !is_inside;
-		else if (!is_inside && strchr("{[", *p))
-			depth++;
-		else if (!is_inside && strchr("}]", *p))
-			depth--;
-	}
-	return nr_states == count_states(operation) && !is_inside && !depth;
+	text = json_object_to_json_string_ext(object, FLAGS);
+	return text && strlen(text) == length ? text : NULL;
 }
 
 int journal_new(struct state *state, const struct operation *operation, struct journal **ret_journal)
@@ -164,13 +145,11 @@ int journal_new(struct state *state, const struct operation *operation, struct j
 	is_incomplete = false;
 	object = make_operation(operation);
 	if (object && !is_incomplete)
-		text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
-								      JSON_C_TO_STRING_SPACED |
-								      JSON_C_TO_STRING_NOSLASHESCAPE);
+		text = format_document(object);
 	if (journal && text)
 		journal->text = util_asprintf("%s\n", text);
 	json_object_put(object);
-	if (!journal || !journal->text || !is_whole(journal->text, operation)) {
+	if (!journal || !journal->text) {
 		journal_free(journal);
 		return -ENOMEM;
 	}

@@ -42,6 +42,24 @@ static char *name_cpus(hwloc_const_bitmap_t cpus, const char *one, const char *m
 	return util_asprintf("%s%s %s", is_one ? "cpu" : "CPUs ", list, is_one ? one : many);
 }
 
+#define NAMES_SHOWN 8
+
+/* Adds ", NAME" to @list, up to a number that a person reads; NULL where there is no memory. */
+_printf_(3, 4) static char *add_name(char *list, size_t nr, const char *fmt, ...)
+{
+	_cleanup_free_ char *name = NULL, *old = list;
+	va_list ap;
+
+	if (!list)
+		return NULL;
+	if (nr >= NAMES_SHOWN)
+		return nr == NAMES_SHOWN ? util_asprintf("%s, ...", list) : steal_pointer(&old);
+	va_start(ap, fmt);
+	name = util_vasprintf(fmt, ap);
+	va_end(ap);
+	return name ? util_asprintf("%s%s%s", list, nr ? ", " : "", name) : NULL;
+}
+
 /* ---- taking CPUs offline ---------------------------------------------------------------------- */
 
 static char *check_permission(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -64,6 +82,25 @@ static char *check_no_online_file(const struct facts *facts, hwloc_bitmap_t cpus
 		return NULL;
 	return name_cpus(cpus, "has no online file: the kernel does not let it go offline",
 			 "have no online file: the kernel does not let them go offline");
+}
+
+/* Only what concerns the target: elsewhere the kernel may say what it likes. */
+static char *check_contradiction(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	_cleanup_free_ char *message = strdup("");
+	size_t nr = 0;
+
+	for (size_t i = 0; i < facts->machine->nr_contradictions; i++) {
+		const struct contradiction *contradiction = &facts->machine->contradictions[i];
+
+		if (!hwloc_bitmap_intersects(contradiction->cpus, facts->target))
+			continue;
+		hwloc_bitmap_or(cpus, cpus, contradiction->cpus);
+		message = add_name(message, nr++, "%s", contradiction->message);
+	}
+	return nr ? told(util_asprintf("the kernel's files contradict each other: %s", message ? message : ""),
+			 facts, cpus) :
+		    NULL;
 }
 
 static char *check_nothing_remains(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -158,24 +195,6 @@ static char *check_sibling_stays(const struct facts *facts, hwloc_bitmap_t cpus)
 }
 
 /* ---- tasks and cpusets ------------------------------------------------------------------------ */
-
-#define NAMES_SHOWN 8
-
-/* Adds ", NAME" to @list, up to a number that a person reads; NULL where there is no memory. */
-_printf_(3, 4) static char *add_name(char *list, size_t nr, const char *fmt, ...)
-{
-	_cleanup_free_ char *name = NULL, *old = list;
-	va_list ap;
-
-	if (!list)
-		return NULL;
-	if (nr >= NAMES_SHOWN)
-		return nr == NAMES_SHOWN ? util_asprintf("%s, ...", list) : steal_pointer(&old);
-	va_start(ap, fmt);
-	name = util_vasprintf(fmt, ap);
-	va_end(ap);
-	return name ? util_asprintf("%s%s%s", list, nr ? ", " : "", name) : NULL;
-}
 
 static bool is_pinned_to_target(const struct facts *facts, const struct task *task)
 {
@@ -317,6 +336,9 @@ static const struct rule offline_rules[] = {
 	{ "no-online-file", SEVERITY_REFUSE, .check = check_no_online_file,
 	  .remedy = "Leave such CPUs out with --except, or take what can go with --skip-unpluggable; the "
 		    "hardware must then not be removed." },
+	{ "sysfs-contradiction", SEVERITY_REFUSE, .check = check_contradiction,
+	  .remedy = "Look at these files below /sys/devices/system; name the CPUs by number once it is clear what "
+		    "they are." },
 	{ "nothing-remains", SEVERITY_REFUSE, .check = check_nothing_remains,
 	  .remedy = "Leave some CPUs out with --except." },
 	{ "housekeeping-timer", SEVERITY_REFUSE, .check = check_housekeeping_timer,

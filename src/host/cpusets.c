@@ -115,7 +115,7 @@ static int find_emptied(struct emptied_list *emptied, const struct cgroups *cgro
 	for (size_t i = 0; !r && i < cgroups->nr; i++) {
 		const struct cgroup *cgroup = &cgroups->list[i];
 
-		if (!cgroup->depth || (cgroups->is_v2 && !cgroup->is_populated))
+		if (!cgroup->depth || !cgroup->is_populated)
 			continue;
 		r = read_usable(cgroup, machine, cpus);
 		if (!r && !cpus_is_empty(cpus) && hwloc_bitmap_isincluded(cpus, target))

@@ -30,9 +30,9 @@ struct emptied_list {
 };
 
 /*
- * Lists the cpusets whose own CPUs, as far as they are online and the parent lets them be used,
- * all lie in @target, in the order of @cgroups: on v2 those that hold tasks, since an empty one
- * only follows its parent meanwhile; on v1 all, since no task could enter until the CPUs are back.
+ * Lists the cpusets that hold tasks and whose own CPUs, as far as they are online and the parent
+ * lets them be used, all lie in @target, in the order of @cgroups. One without tasks only follows
+ * its parent meanwhile.
  * @tasks may be NULL. Returns 0 or -ENOMEM.
  */
 int cpusets_emptied(const struct cgroups *cgroups, const struct tasks *tasks,

@@ -428,6 +428,143 @@ static int alloc_sets(struct machine *machine)
 	return 0;
 }
 
+/* ---- do the files agree? ----------------------------------------------------------------------- */
+
+/*
+ * Notes where two files differ in what CPUs, among those online, belong to @what: it concerns all that either of
+ * them names.
+ */
+static int compare_sets(struct machine *machine, const char *what, const char *one_file,
+			hwloc_const_bitmap_t one, const char *other_file, hwloc_const_bitmap_t other)
+{
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	_cleanup_free_ char *first = cpus_format(one), *second = cpus_format(other);
+	_cleanup_free_ char *difference = NULL;
+	struct contradiction *list;
+
+	if (!cpus || !first || !second || hwloc_bitmap_xor(cpus, one, other) < 0 ||
+	    hwloc_bitmap_and(cpus, cpus, machine->online) < 0)
+		return -ENOMEM;
+	if (cpus_is_empty(cpus))
+		return 0;
+	difference = cpus_format(cpus);
+	if (!difference || hwloc_bitmap_or(cpus, cpus, one) < 0 || hwloc_bitmap_or(cpus, cpus, other) < 0)
+		return -ENOMEM;
+	list = util_grow(machine->contradictions, machine->nr_contradictions, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	machine->contradictions = list;
+	list[machine->nr_contradictions++] = (struct contradiction){
+		.cpus = steal_pointer(&cpus),
+		.message = util_asprintf("%s is %s by %s and %s by %s, which differ in %s", what, first,
+					 one_file, second, other_file, difference),
+	};
+	return list[machine->nr_contradictions - 1].message ? 0 : -ENOMEM;
+}
+
+static int compare_node(const struct root *root, struct machine *machine, const struct node *node)
+{
+	_cleanup_cpus_ hwloc_bitmap_t map = hwloc_bitmap_alloc();
+	char what[32];
+	int r;
+
+	if (!map)
+		return -ENOMEM;
+	r = root_read_cpumask(root, machine->nr_cpus - 1, map, NODE_DIR "/node%ld/cpumap", node->id);
+	if (r)
+		return is_shortage(r) ? r : 0;
+	snprintf(what, sizeof(what), "node%ld", node->id);
+	return compare_sets(machine, what, "its cpulist", node->cpus, "its cpumap", map);
+}
+
+/* The online CPUs that have the socket of @cpu. */
+static int find_package(const struct machine *machine, unsigned int cpu, hwloc_bitmap_t package)
+{
+	unsigned int other;
+
+	hwloc_bitmap_zero(package);
+	cpus_foreach (other, machine->online)
+		if (machine->cpus[other].socket == machine->cpus[cpu].socket &&
+		    hwloc_bitmap_set(package, other))
+			return -ENOMEM;
+	return 0;
+}
+
+static int read_package(const struct root *root, const struct machine *machine, unsigned int cpu,
+			hwloc_bitmap_t siblings)
+{
+	unsigned int max = machine->nr_cpus - 1;
+	int r = root_read_cpulist(root, max, siblings, CPU_DIR "/cpu%u/topology/package_cpus_list", cpu);
+
+	if (r == -ENOENT)
+		r = root_read_cpulist(root, max, siblings, CPU_DIR "/cpu%u/topology/core_siblings_list", cpu);
+	return r;
+}
+
+/* The ids of a socket against the list that its first CPU has of it. */
+static int compare_package(const struct root *root, struct machine *machine, unsigned int cpu,
+			   hwloc_const_bitmap_t package)
+{
+	_cleanup_cpus_ hwloc_bitmap_t siblings = hwloc_bitmap_alloc();
+	char what[64];
+	int r;
+
+	if (!siblings)
+		return -ENOMEM;
+	r = read_package(root, machine, cpu, siblings);
+	if (r)
+		return is_shortage(r) ? r : 0;
+	if (hwloc_bitmap_and(siblings, siblings, machine->online) < 0)
+		return -ENOMEM;
+	snprintf(what, sizeof(what), "socket %ld", machine->cpus[cpu].socket);
+	return compare_sets(machine, what, "physical_package_id", package, "the list of siblings", siblings);
+}
+
+static int compare_packages(const struct root *root, struct machine *machine)
+{
+	_cleanup_cpus_ hwloc_bitmap_t package = hwloc_bitmap_alloc(), seen = hwloc_bitmap_alloc();
+	unsigned int cpu;
+	int r = package && seen ? 0 : -ENOMEM;
+
+	cpus_foreach (cpu, machine->online) {
+		if (r || hwloc_bitmap_isset(seen, cpu) || machine->cpus[cpu].socket == CPU_ID_NONE)
+			continue;
+		r = find_package(machine, cpu, package);
+		if (!r && hwloc_bitmap_or(seen, seen, package) < 0)
+			r = -ENOMEM;
+		if (!r)
+			r = compare_package(root, machine, cpu, package);
+	}
+	return r;
+}
+
+/* The online mask against cpuN/online. Old copies of machines have that file, but empty. */
+static int compare_online(const struct root *root, struct machine *machine)
+{
+	_cleanup_cpus_ hwloc_bitmap_t files = hwloc_bitmap_dup(machine->online);
+	unsigned int cpu;
+	long value;
+
+	if (!files)
+		return -ENOMEM;
+	cpus_foreach (cpu, machine->online) {
+		if (!machine->cpus[cpu].has_online_file)
+			continue;
+		if (!root_read_long(root, &value, CPU_DIR "/cpu%u/online", cpu) && !value)
+			hwloc_bitmap_clr(files, cpu);
+	}
+	return compare_sets(machine, "the online set", "the mask online", machine->online, "cpuN/online", files);
+}
+
+static int find_contradictions(const struct root *root, struct machine *machine)
+{
+	int r = compare_online(root, machine);
+
+	for (size_t i = 0; !r && i < machine->nr_nodes; i++)
+		r = compare_node(root, machine, &machine->nodes[i]);
+	return r ? r : compare_packages(root, machine);
+}
+
 int topology_read_machine(const struct root *root, struct machine *ret_machine)
 {
 	_cleanup_(machine_free) struct machine machine = { 0 };
@@ -443,6 +580,8 @@ int topology_read_machine(const struct root *root, struct machine *ret_machine)
 		r = read_isolation(root, &machine);
 	if (!r)
 		r = read_memory(root, &machine);
+	if (!r)
+		r = find_contradictions(root, &machine);
 	if (r)
 		return r;
 	r = root_read(root, &machine.smt_control, CPU_DIR "/smt/control");

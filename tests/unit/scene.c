@@ -80,7 +80,7 @@ void scene_init(struct scene *scene, const char *target, const char *id)
 	scene->operation.version = strdup("0.1.0");
 	scene->operation.started = strdup("2025-01-02T03:04:05Z");
 	scene->operation.command = strdup("cpuoff --cpu 1");
-	scene->env.operation = scene->operation.id;
+	scene->env.own = &scene->operation;
 }
 
 void scene_plan(struct scene *scene)
@@ -138,7 +138,7 @@ void scene_open_return(struct scene *scene, const char *id, const char *scope)
 		hwloc_bitmap_copy(scene->target, scene->run.operation->claim);
 	hwloc_bitmap_copy(scene->survivors, scene->machine.online);
 	scene->env.is_return = true;
-	scene->env.operation = id;
+	scene->env.own = scene->run.operation;
 	if (any_returns(scene))
 		scene->plan_error = plan_return(&scene->env, scene->run.operation);
 }

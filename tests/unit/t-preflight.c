@@ -134,7 +134,8 @@ static void make_cgroups(struct world *world, const struct given *given)
 	snprintf(type, sizeof(type), "%s", given->partition ? given->partition : "isolated");
 	for (unsigned int i = 0; i < NR_CGROUPS; i++)
 		world->cgroup_list[i] = (struct cgroup){
-			.path = paths[i], .depth = i != ROOT, .inode = i + 1, .is_populated = true
+			.path = paths[i], .depth = i != ROOT, .inode = i + 1, .is_populated = true,
+			.cpus = i == FIRST ? NULL : make_set("")
 		};
 	world->cgroup_list[ROOT].effective = make_set(given->root_effective);
 	world->cgroup_list[FIRST].effective = make_set(given->first_effective);
@@ -302,11 +303,15 @@ static const struct expectation {
 	{ "not pinned in its cpuset",
 	  { .target = "4-7", .root_effective = "0-3", .first_effective = "4-5",
 	    .partition = "member", .tasks = { { .mask = "4-5", .cgroup = FIRST } } },
+	  "cpuset-emptied=4-5" },
+	{ "a cpuset that keeps a CPU",
+	  { .target = "4-7", .root_effective = "0-3", .first_effective = "3-5",
+	    .partition = "member", .tasks = { { .mask = "3-5", .cgroup = FIRST } } },
 	  "" },
 	{ "pinned in its cpuset",
 	  { .target = "4-7", .root_effective = "0-3", .first_effective = "4-5",
 	    .partition = "member", .tasks = { { .mask = "4", .cgroup = FIRST } } },
-	  "pinned-tasks=4" },
+	  "cpuset-emptied=4-5 pinned-tasks=4" },
 
 	{ "no deadline tasks",
 	  { .target = "2-7", .deadline_limit = 0.95, .tasks = { TASK("0-7") } }, "" },
@@ -335,7 +340,7 @@ static const struct expectation {
 	  "smt-sibling-stays=4" },
 
 	{ "survivors of the root",
-	  { .target = "4-7", .root_effective = "0-5", .first_effective = "6-7" }, "" },
+	  { .target = "4-7", .root_effective = "0-5", .first_effective = "3,6-7" }, "" },
 	{ "survivors in partitions",
 	  { .target = "4-7", .root_effective = "4-7", .first_effective = "0-3" },
 	  "survivors-partitioned=0-3" },
@@ -394,7 +399,9 @@ static const struct property {
 	{ "housekeeping-timer", SEVERITY_REFUSE, false },
 	{ "housekeeping-domain", SEVERITY_REFUSE, false },
 	{ "cpu0", SEVERITY_REFUSE, false },
+	{ "cpuset-emptied", SEVERITY_REFUSE, false },
 	{ "survivors-partitioned", SEVERITY_REFUSE, false },
+	{ "sysfs-contradiction", SEVERITY_REFUSE, false },
 	{ "deadline-bandwidth", SEVERITY_REFUSE, false },
 	{ "pinned-tasks", SEVERITY_NOTE, false },
 	{ "smt-sibling-stays", SEVERITY_WARN, false },
