@@ -93,6 +93,7 @@ struct step_kind {
 	 */
 	unsigned int undo_rank;
 	enum lifetime lifetime;
+	bool moves_irqs; /* what it moves are interrupts: counted in the result */
 	/*
 	 * The items' ids are CPUs, claimed by the operation, and are undone one by one as these return. Of
 	 * other kinds all items are undone together, once all CPUs are back.

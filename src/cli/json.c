@@ -3,6 +3,7 @@
 #include "cli/json.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <json-c/json.h>
 
@@ -188,6 +189,21 @@ static int count_tasks_moved(const struct report *report)
 	return nr;
 }
 
+static int count_irqs_moved(const struct report *report)
+{
+	int nr = 0;
+
+	for (size_t i = 0; i < report->nr_runs; i++)
+		for (size_t j = 0; j < report->runs[i].operation->nr_steps; j++) {
+			const struct step *step = &report->runs[i].operation->steps[j];
+
+			for (size_t k = 0; step->kind->moves_irqs && k < step->nr_items; k++)
+				nr += step->items[k].state == STATE_APPLIED &&
+				      strcmp(step->items[k].before, step->items[k].after);
+		}
+	return report->options->request.action == ACTION_OFFLINE ? nr : 0;
+}
+
 static struct json_object *make_result(const struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t changed = hwloc_bitmap_alloc();
@@ -212,7 +228,7 @@ static struct json_object *make_result(const struct report *report)
 	add(object, "seconds", make_seconds(seconds));
 	add(object, "per_cpu", per_cpu);
 	add(object, "tasks_moved", json_object_new_int(count_tasks_moved(report)));
-	add(object, "irqs_moved", json_object_new_int(0));
+	add(object, "irqs_moved", json_object_new_int(count_irqs_moved(report)));
 	return object;
 }
 

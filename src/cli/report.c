@@ -105,8 +105,11 @@ static bool is_journalled(const struct report *report, const struct operation *o
 bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
 		       const struct item *item)
 {
-	return report->options->request.action != ACTION_RESTORE || !report->options->request.dry_run ||
-	       !step->kind->is_per_cpu || hwloc_bitmap_isset(run->changed, (unsigned int)item->id);
+	if (report->options->request.action != ACTION_RESTORE || !report->options->request.dry_run ||
+	    step->state == STATE_PLANNED)
+		return true;
+	return item_is_in_force(step, item) &&
+	       (!step->kind->is_per_cpu || hwloc_bitmap_isset(run->changed, (unsigned int)item->id));
 }
 
 void report_drop_runs(struct report *report)

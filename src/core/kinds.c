@@ -6,19 +6,29 @@
 
 #include "host/cpusets.h"
 #include "host/hotplug.h"
+#include "host/irqbalance.h"
+#include "host/irqs.h"
+#include "host/netqueues.h"
 #include "host/partition.h"
 #include "host/rcu.h"
 #include "host/tasks.h"
 #include "host/trace.h"
+#include "host/workqueues.h"
 
 const struct step_kind *const kinds[] = {
 	&rcu_kind, /* first: all that follows waits for grace periods, too */
 	&trace_kind,
-	&cpusets_kind,
+	&irqbalance_kind,
 	&partition_others_kind,
+	&cpusets_kind,
 	&tasks_keep_kind,
 	&partition_kind,
 	&tasks_affinity_kind,
+	&irqs_default_kind,
+	&irqs_affinity_kind,
+	&netqueues_rps_kind,
+	&netqueues_xps_kind,
+	&workqueues_kind,
 	&hotplug_kind,
 	NULL,
 };

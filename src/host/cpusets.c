@@ -334,7 +334,9 @@ static int plan_siblings(struct step *step, const struct step_env *env)
 		const struct cgroup *cgroup = &env->cgroups->list[i];
 
 		if (cgroup->depth == 1 && strcmp(cgroup->path, OURS) &&
-		    !cgroup_is_partition(cgroup) &&
+		    /* one of others' that reaches into the target is a member by then */
+		    (!cgroup_is_partition(cgroup) ||
+		     hwloc_bitmap_intersects(cgroup->cpus, env->target)) &&
 		    hwloc_bitmap_intersects(cgroup->cpus, partition))
 			r = plan_sibling(step, env, cgroup, partition);
 	}

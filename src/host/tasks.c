@@ -569,6 +569,18 @@ static const char *find_due(const struct step *step, const struct step_env *env,
 	return is_moved ? other->after : NULL;
 }
 
+static bool has_online(const struct step_env *env, const char *list)
+{
+	char online[16384];
+
+	if (root_read_buffer(env->root, "sys/devices/system/cpu/online", online, sizeof(online)))
+		return false;
+	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++)
+		if (cpus_text_has(list, cpu) && cpus_text_has(online, cpu))
+			return true;
+	return false;
+}
+
 static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
 {
 	pid_t tid = (pid_t)item->id;
@@ -582,6 +594,9 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 		return 0; /* it has ended */
 	due = find_due(step, env, item, list);
 	r = due ? put_back_mask(tid, due) : 0;
+	/* its cpuset does not let it there any more, or not yet: then the other operation comes back to it */
+	if (r == -EINVAL && (due != item->before || has_online(env, due)))
+		return 0;
 	return r == -ESRCH ? 0 : r;
 }
 

@@ -5,6 +5,12 @@
  * vmload wake N [CPULIST]	N threads, each wakes every 20 ms
  * vmload busy N [CPULIST]	N threads that never sleep
  * vmload fork N [CPULIST]	N threads that start a short-lived process over and over
+ * vmload churn N [CPULIST]	N threads that start a short-lived thread over and over
+ * vmload keep N [CPULIST]	a process that starts another one every 50 ms; these stay and wake
+ *				every 20 ms, each with a child of its own that does the same
+ * vmload sleep N [CPULIST]	N threads that never wake; called vmsleep, since they do not move
+ * vmload fifo N [CPULIST]	N threads of policy SCHED_FIFO, each wakes every 20 ms
+ * vmload deadline N RUNTIME PERIOD	N threads of policy SCHED_DEADLINE, microseconds
  * vmload where			the CPUs that tasks called vmload ran on last: "CPU COUNT" lines
  * vmload signals COMMAND...	run the command with all signals as a terminal gives them; a
  *				shell starts what runs in its background deaf to SIGINT
@@ -21,15 +27,26 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* More than any guest has; a test helper need not be for any size */
 #define MAX_CPUS 1024
+
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+static const char *const modes[] = {
+	"wake", "busy", "fork", "churn", "keep", "sleep", "fifo", "deadline",
+};
 
 static const char *mode;
 
@@ -56,16 +73,43 @@ static void pin(const char *list)
 		err(1, "affinity %s", list);
 }
 
+/* include/uapi/linux/sched/types.h, the first version of it; the C library has none */
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period; /* nanoseconds */
+};
+
+static struct attributes attributes = { .size = sizeof(attributes) };
+
+static void *end(void *unused)
+{
+	return unused;
+}
+
 static void *work(void *unused)
 {
 	const struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
 
 	(void)unused;
+	if (attributes.policy && syscall(SYS_sched_setattr, 0, &attributes, 0))
+		err(1, "scheduling policy %u", attributes.policy);
 	for (;;) {
 		for (volatile unsigned int i = 0; i < 2000; i++)
 			;
-		if (!strcmp(mode, "wake")) {
+		if (!strcmp(mode, "wake") || !strcmp(mode, "fifo") || !strcmp(mode, "keep")) {
 			nanosleep(&nap, NULL);
+		} else if (!strcmp(mode, "sleep")) {
+			pause();
+		} else if (!strcmp(mode, "deadline")) {
+			sched_yield(); /* until the next period */
+		} else if (!strcmp(mode, "churn")) {
+			pthread_t thread;
+
+			if (!pthread_create(&thread, NULL, end, NULL))
+				pthread_join(thread, NULL);
 		} else if (!strcmp(mode, "fork")) {
 			pid_t pid = fork();
 
@@ -76,6 +120,29 @@ static void *work(void *unused)
 		}
 	}
 	return NULL;
+}
+
+/* A parent that ends takes its children along */
+static void child(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static int keep(unsigned long nr)
+{
+	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+
+	for (unsigned long i = 0; i < nr; i++) {
+		if (!fork()) {
+			child();
+			if (!fork())
+				child();
+			work(NULL);
+		}
+		nanosleep(&pause, NULL);
+	}
+	work(NULL);
+	return 0;
 }
 
 static int load(unsigned long nr_threads)
@@ -187,11 +254,25 @@ int main(int argc, char **argv)
 		return where();
 	if (argc == 4 && !strcmp(argv[1], "read"))
 		return read_device(argv[2], argv[3]);
-	if (argc < 3 || (strcmp(argv[1], "wake") && strcmp(argv[1], "busy") &&
-			 strcmp(argv[1], "fork")))
-		errx(2, "vmload wake|busy|fork N [CPULIST], where, or read DEVICE CPU");
-	mode = argv[1];
-	if (argc > 3)
+	for (size_t i = 0; argc >= 3 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(argv[1], modes[i]))
+			mode = modes[i];
+	if (!mode || (!strcmp(mode, "deadline") && argc != 5))
+		errx(2, "vmload MODE N [CPULIST], deadline N RUNTIME PERIOD, where, or read DEVICE CPU");
+	if (!strcmp(mode, "fifo")) {
+		attributes.policy = SCHED_FIFO;
+		attributes.priority = 10;
+	} else if (!strcmp(mode, "deadline")) {
+		attributes.policy = SCHED_DEADLINE;
+		attributes.runtime = strtoull(argv[3], NULL, 10) * 1000;
+		attributes.deadline = strtoull(argv[4], NULL, 10) * 1000;
+		attributes.period = attributes.deadline;
+	} else if (!strcmp(mode, "sleep")) {
+		prctl(PR_SET_NAME, "vmsleep");
+	}
+	if (argc == 4)
 		pin(argv[3]);
+	if (!strcmp(mode, "keep"))
+		return keep(strtoul(argv[2], NULL, 10));
 	return load(strtoul(argv[2], NULL, 10));
 }

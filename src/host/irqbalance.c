@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* irqbalance.c - step kind irqbalance.ban: a running irqbalance leaves the target alone */
+#include "host/irqbalance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "host/root.h"
+
+#define ANSWER_SECONDS 1
+
+/* irqbalance reads no longer message. */
+#define MESSAGE_SIZE 500
+
+/* ---- its socket ------------------------------------------------------------------------------ */
+
+/* The addresses of all its versions: a path, an abstract name, and the abstract name of zeros alone. */
+static socklen_t make_address(unsigned int version, unsigned long long pid, struct sockaddr_un *address)
+{
+	int n;
+
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (version == 0)
+		snprintf(address->sun_path, sizeof(address->sun_path), "/run/irqbalance/irqbalance%llu.sock",
+			 pid);
+	if (version != 1)
+		return sizeof(*address);
+	n = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "irqbalance%llu.sock", pid);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+/* Returns a descriptor, -ENOENT where that process does not listen, -ETIMEDOUT, or another -errno. */
+static int connect_to(unsigned long long pid)
+{
+	const struct timeval limit = { .tv_sec = ANSWER_SECONDS };
+
+	for (unsigned int version = 0; version < 3; version++) {
+		_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		struct sockaddr_un address;
+		socklen_t length = make_address(version, pid, &address);
+
+		if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
+		    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0)
+			return -errno;
+		if (!connect(fd, (const struct sockaddr *)&address, length))
+			return steal_fd(&fd);
+		if (errno != ENOENT && errno != ECONNREFUSED)
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	}
+	return -ENOENT;
+}
+
+/* It believes root alone, by the credentials that the kernel vouches for. */
+static int send_message(int fd, char *message)
+{
+	union {
+		char buffer[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec data = { .iov_base = message, .iov_len = strlen(message) };
+	struct msghdr header = { .msg_iov = &data,
+				 .msg_iovlen = 1,
+				 .msg_control = control.buffer,
+				 .msg_controllen = sizeof(control.buffer) };
+	struct ucred self = { .pid = getpid(), .uid = geteuid(), .gid = getegid() };
+	struct cmsghdr *credentials = CMSG_FIRSTHDR(&header);
+	ssize_t n;
+
+	credentials->cmsg_level = SOL_SOCKET;
+	credentials->cmsg_type = SCM_CREDENTIALS;
+	credentials->cmsg_len = CMSG_LEN(sizeof(self));
+	memcpy(CMSG_DATA(credentials), &self, sizeof(self));
+	n = sendmsg(fd, &header, MSG_NOSIGNAL);
+	if (n < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	return (size_t)n == data.iov_len ? 0 : -EIO;
+}
+
+/*
+ * Tells it which CPUs to avoid. That it closes the connection is its only sign of having read the message; a
+ * busy one reads it later, so *ret_sent says whether it is on its way. Allocates nothing. Returns 0 or
+ * -errno.
+ */
+static int tell(unsigned long long pid, const char *cpus, bool *ret_sent)
+{
+	_cleanup_close_ int fd = connect_to(pid);
+	char message[MESSAGE_SIZE], byte;
+	ssize_t n;
+	int r = fd;
+
+	*ret_sent = false;
+	snprintf(message, sizeof(message), "settings cpus %s", cpus);
+	if (r >= 0)
+		r = send_message(fd, message);
+	if (r)
+		return r;
+	*ret_sent = true;
+	do {
+		n = recv(fd, &byte, 1, 0);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 && errno == EAGAIN ? -ETIMEDOUT : 0;
+}
+
+/* ---- planning -------------------------------------------------------------------------------- */
+
+/* The variable's value in the environment that the process was started with, or NULL. */
+static const char *find_variable(const char *environment, size_t size, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
+		if (!strncmp(at, name, length) && at[length] == '=' && at[length + 1])
+			return at + length + 1;
+	return NULL;
+}
+
+static size_t read_environment(const struct root *root, const char *pid, char *buffer, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	size_t length = 0;
+	char path[300];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "proc/%s/environ", pid);
+	fd = root_openat(root, O_RDONLY, path);
+	while (fd >= 0 && length < size - 1 && (n = read(fd, buffer + length, size - 1 - length)) > 0)
+		length += (size_t)n;
+	buffer[length] = '\0';
+	return length;
+}
+
+/* What it avoids by its configuration, as setup_banned_cpus() of its cputree.c has it. */
+static int read_configured(const struct step_env *env, const char *pid, hwloc_bitmap_t ret_cpus)
+{
+	static char environment[65536];
+	_cleanup_cpus_ hwloc_bitmap_t nohz_full = hwloc_bitmap_alloc();
+	size_t size = read_environment(env->root, pid, environment, sizeof(environment));
+	const char *mask = find_variable(environment, size, "IRQBALANCE_BANNED_CPUS");
+	const char *list = find_variable(environment, size, "IRQBALANCE_BANNED_CPULIST");
+	unsigned int max = env->machine->nr_cpus - 1;
+
+	if (!nohz_full)
+		return -ENOMEM;
+	hwloc_bitmap_zero(ret_cpus);
+	if (mask)
+		return cpus_parse_mask(mask, max, ret_cpus);
+	if (list)
+		return cpus_parse_kernel(list, max, ret_cpus);
+	if (!root_read_cpulist(env->root, max, nohz_full, "sys/devices/system/cpu/nohz_full"))
+		hwloc_bitmap_copy(ret_cpus, nohz_full);
+	if (!root_read_cpulist(env->root, max, nohz_full, "sys/devices/system/cpu/isolated"))
+		hwloc_bitmap_or(ret_cpus, ret_cpus, nohz_full);
+	return 0;
+}
+
+static int plan_process(struct step *step, const struct step_env *env, const char *name)
+{
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	_cleanup_free_ char *before = NULL, *after = NULL;
+	unsigned long long pid = strtoull(name, NULL, 10);
+
+	/* A configuration that it does not understand either is none. */
+	if (!cpus || read_configured(env, name, cpus) == -ENOMEM)
+		return -ENOMEM;
+	before = cpus_format(cpus);
+	hwloc_bitmap_or(cpus, cpus, env->target);
+	after = cpus_format(cpus);
+	if (!before || !after)
+		return -ENOMEM;
+	if (strlen(after) + sizeof("settings cpus ") > MESSAGE_SIZE)
+		return findings_add(env->findings, "irqbalance-not-told", SEVERITY_WARN, NULL,
+				    "Stop it meanwhile if interrupts must not be moved back.",
+				    "irqbalance (process %llu) cannot be told to leave these CPUs alone: it "
+				    "reads no list of this length",
+				    pid) ?
+			       0 :
+			       -ENOMEM;
+	return step_add_item(step, pid, before[0] ? before : "none", after, "irqbalance %llu", pid) ?
+		       0 :
+		       -ENOMEM;
+}
+
+static bool is_irqbalance(const struct root *root, const char *pid)
+{
+	_cleanup_free_ char *name = NULL;
+
+	return !root_read(root, &name, "proc/%s/comm", pid) && !strcmp(name, "irqbalance");
+}
+
+static int describe(struct step *step, struct step_env *env)
+{
+	const struct dirent *entry;
+	DIR *dir = NULL;
+	int r = 0;
+
+	if (root_is_live(env->root))
+		dir = root_opendir(env->root, "proc");
+	while (!r && dir && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    is_irqbalance(env->root, entry->d_name))
+			r = plan_process(step, env, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return r;
+}
+
+/* ---- applying and undoing -------------------------------------------------------------------- */
+
+static int apply(struct step *step, struct step_env *env)
+{
+	(void)env;
+	for (size_t i = 0; i < step->nr_items; i++) {
+		struct item *item = &step->items[i];
+		bool is_sent;
+		int r = tell(item->id, item->after, &is_sent);
+
+		item->state = is_sent ? STATE_APPLIED : STATE_FAILED;
+		item->error = r == -ENOENT ? 0 : -r;
+	}
+	return 0;
+}
+
+/* One that cannot be told is told once more at the restore; that failing, too, is but a warning. */
+static int undo(struct step *step, struct step_env *env)
+{
+	for (size_t i = 0; i < step->nr_items; i++) {
+		struct item *item = &step->items[i];
+		bool is_sent;
+		int r;
+
+		if (!item_is_in_force(step, item))
+			continue;
+		r = tell(item->id, "NULL", &is_sent);
+		if (r == -ENOENT) /* it ended, and its list with it */
+			r = 0;
+		item->error = -r;
+		if (!r || is_sent || env->is_return)
+			item->state = STATE_UNDONE;
+	}
+	return 0;
+}
+
+const struct step_kind irqbalance_kind = {
+	.name = "irqbalance.ban",
+	.undo_rank = 98,
+	.lifetime = LIFETIME_DURING,
+	.describe = describe,
+	.apply = apply,
+	.undo = undo,
+};
