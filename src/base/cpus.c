@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* How a list is read: the strict grammar of our own options, or what the kernel writes and takes. */
+/* How a list is read: the strict grammar of our own options, or what the kernel writes and takes.
+ */
 struct grammar {
 	unsigned int max;
 	bool kernel;
@@ -123,7 +124,8 @@ static int skip_separator(const char **text, const struct grammar *g)
 	return 0;
 }
 
-static int parse_list(const char *text, const struct grammar *g, bool may_be_empty, hwloc_bitmap_t ret_cpus)
+static int parse_list(const char *text, const struct grammar *g, bool may_be_empty,
+		      hwloc_bitmap_t ret_cpus)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	int r = 0;
@@ -156,8 +158,9 @@ int cpus_parse_kernel(const char *text, unsigned int max, hwloc_bitmap_t ret_cpu
 
 static int set_digit(hwloc_bitmap_t cpus, unsigned int first, char digit, unsigned int max)
 {
-	unsigned int value = (unsigned int)(isdigit((unsigned char)digit) ? digit - '0' :
-								   tolower((unsigned char)digit) - 'a' + 10);
+	unsigned int value = (unsigned int)(isdigit((unsigned char)digit)
+						    ? digit - '0'
+						    : tolower((unsigned char)digit) - 'a' + 10);
 
 	for (unsigned int bit = 0; bit < 4; bit++)
 		if (value & 1U << bit && first + bit <= max && hwloc_bitmap_set(cpus, first + bit))

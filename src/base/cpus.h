@@ -33,16 +33,17 @@ static inline unsigned int cpus_next(hwloc_const_bitmap_t cpus, unsigned int cpu
 
 /*
  * Parses a cpulist, or a list of other ids: numbers and ranges parted by commas, and strides
- * ("0-31:2", also the kernel's "0-31:1/2"). Nothing else is accepted: no spaces, no empty part, no range
- * that runs backwards, no number over @max. An empty text is an empty set only where @may_be_empty.
- * Returns 0, -EINVAL (malformed), -ERANGE (a number over @max) or -ENOMEM.
+ * ("0-31:2", also the kernel's "0-31:1/2"). Nothing else is accepted: no spaces, no empty part, no
+ * range that runs backwards, no number over @max. An empty text is an empty set only where
+ * @may_be_empty. Returns 0, -EINVAL (malformed), -ERANGE (a number over @max) or -ENOMEM.
  */
-int cpus_parse(const char *text, unsigned int max, bool may_be_empty, hwloc_bitmap_t ret_cpus) _must_check_;
+int cpus_parse(const char *text, unsigned int max, bool may_be_empty,
+	       hwloc_bitmap_t ret_cpus) _must_check_;
 
 /*
- * Parses what the kernel itself wrote or was told: as cpus_parse(), but what lies over @max is left out
- * (kernels list CPUs beyond the possible ones) and "all" and "N" (the last CPU) are known, as in
- * lib/bitmap-str.c of the kernel.
+ * Parses what the kernel itself wrote or was told: as cpus_parse(), but what lies over @max is left
+ * out (kernels list CPUs beyond the possible ones) and "all" and "N" (the last CPU) are known, as
+ * in lib/bitmap-str.c of the kernel.
  */
 int cpus_parse_kernel(const char *text, unsigned int max, hwloc_bitmap_t ret_cpus) _must_check_;
 
@@ -50,13 +51,14 @@ int cpus_parse_kernel(const char *text, unsigned int max, hwloc_bitmap_t ret_cpu
 int cpus_parse_mask(const char *text, unsigned int max, hwloc_bitmap_t ret_cpus) _must_check_;
 
 /*
- * True where the kernel's cpulist @text names @cpu. Allocates nothing; text that is no list names nothing.
+ * True where the kernel's cpulist @text names @cpu. Allocates nothing; text that is no list names
+ * nothing.
  */
 bool cpus_text_has(const char *text, unsigned int cpu);
 
 /*
- * Sets the bits of @words that the kernel's cpulist @text names and clears the others. Allocates nothing.
- * Returns 0, -EINVAL, or -ERANGE where a CPU lies beyond @nr_words.
+ * Sets the bits of @words that the kernel's cpulist @text names and clears the others. Allocates
+ * nothing. Returns 0, -EINVAL, or -ERANGE where a CPU lies beyond @nr_words.
  */
 int cpus_text_to_words(const char *text, unsigned long *words, size_t nr_words) _must_check_;
 

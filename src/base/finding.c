@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* finding.c - what a preflight rule found: why an operation is refused, or what its user should know */
+/* finding.c - what a preflight rule found: why an operation is refused, or what its user should
+ * know */
 #include "base/finding.h"
 
 #include <string.h>

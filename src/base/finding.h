@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* finding.h - what a preflight rule found: why an operation is refused, or what its user should know */
+/* finding.h - what a preflight rule found: why an operation is refused, or what its user should
+ * know */
 #pragma once
 
 #include "base/cpus.h"
@@ -11,14 +12,14 @@ enum severity {
 };
 
 struct finding {
-	const char *rule;	  /* id of the rule, a constant */
+	const char *rule; /* id of the rule, a constant */
 	enum severity severity;
-	bool is_invalid;	  /* the selection itself is wrong: exit status 2 instead of 3 */
-	bool is_permission;	  /* the caller may not write: exit status 4, before 3 */
-	bool is_forcible;	  /* --force may accept it */
-	char *cpus;		  /* cpulist of the CPUs concerned, "" for none */
-	char *message;		  /* what was seen, with the values */
-	char *remedy;		  /* what to do next, "" where there is nothing to do */
+	bool is_invalid;    /* the selection itself is wrong: exit status 2 instead of 3 */
+	bool is_permission; /* the caller may not write: exit status 4, before 3 */
+	bool is_forcible;   /* --force may accept it */
+	char *cpus;	    /* cpulist of the CPUs concerned, "" for none */
+	char *message;	    /* what was seen, with the values */
+	char *remedy;	    /* what to do next, "" where there is nothing to do */
 };
 
 struct findings {
@@ -27,7 +28,8 @@ struct findings {
 };
 
 /*
- * Adds a finding and returns it, for flags to be set; NULL where there is no memory. @cpus may be NULL,
+ * Adds a finding and returns it, for flags to be set; NULL where there is no memory. @cpus may be
+ * NULL,
  * @remedy is a constant or NULL; the rest is copied.
  */
 struct finding *findings_add(struct findings *findings, const char *rule, enum severity severity,

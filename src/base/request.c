@@ -5,9 +5,11 @@
 const char *selector_kind_format(enum selector_kind kind)
 {
 	static const char *const names[] = {
-		[SELECT_SOCKET] = "socket", [SELECT_NODE] = "node",	  [SELECT_DIE] = "die",
-		[SELECT_CORE] = "core",	    [SELECT_CORE_OF] = "core-of", [SELECT_L3_OF] = "l3-of",
-		[SELECT_CPU] = "cpu",	    [SELECT_SMT] = "smt",	  [SELECT_EXCEPT] = "except",
+		[SELECT_SOCKET] = "socket",   [SELECT_NODE] = "node",
+		[SELECT_DIE] = "die",	      [SELECT_CORE] = "core",
+		[SELECT_CORE_OF] = "core-of", [SELECT_L3_OF] = "l3-of",
+		[SELECT_CPU] = "cpu",	      [SELECT_SMT] = "smt",
+		[SELECT_EXCEPT] = "except",
 	};
 
 	return names[kind];

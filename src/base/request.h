@@ -18,7 +18,7 @@ enum selector_kind {
 
 struct selector {
 	enum selector_kind kind;
-	const char *text;	/* the option's value as given; "" for --smt */
+	const char *text; /* the option's value as given; "" for --smt */
 };
 
 enum action {
@@ -38,12 +38,12 @@ struct request {
 	enum action action;
 	struct selector *selectors;
 	size_t nr_selectors;
-	const char *restore_id;	/* --restore=ID, "all", or NULL */
+	const char *restore_id; /* --restore=ID, "all", or NULL */
 	const char *migrate;	/* --migrate, "auto" if not given */
 	const char *pinned;	/* --pinned, NULL if not given */
 	const char *method;	/* --method, "auto" if not given */
 	enum on_error on_error;
-	double timeout;		/* seconds per CPU, 0: none */
+	double timeout; /* seconds per CPU, 0: none */
 	bool dry_run;
 	bool no_expedite;
 	bool skip_unpluggable;

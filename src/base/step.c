@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* step.c - the model: an operation is a list of steps, a step is one kind of change with its items */
+/* step.c - the model: an operation is a list of steps, a step is one kind of change with its items
+ */
 #include "base/step.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@ static void item_free(struct item *item)
 	free(item->after);
 }
 
-struct item *step_add_item(struct step *step, unsigned long long id, const char *before, const char *after,
-			   const char *object_fmt, ...)
+struct item *step_add_item(struct step *step, unsigned long long id, const char *before,
+			   const char *after, const char *object_fmt, ...)
 {
 	struct item *items, added = { .id = id };
 	va_list ap;
@@ -147,8 +148,8 @@ const struct item *env_find_other(const struct step_env *env, const struct step_
 	return NULL;
 }
 
-const char *env_before(const struct step_env *env, const struct step_kind *kind, unsigned long long id,
-		       unsigned long long stamp, const char *object)
+const char *env_before(const struct step_env *env, const struct step_kind *kind,
+		       unsigned long long id, unsigned long long stamp, const char *object)
 {
 	for (size_t i = 0; i < env->nr_others; i++) {
 		const struct operation *other = env->others[i];

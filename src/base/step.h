@@ -2,9 +2,9 @@
 /*
  * step.h - the model: an operation is a list of steps, a step is one kind of change with its items
  *
- * The executor (core/run), the plan, the journal and the output walk steps by what stands here; none of
- * them knows a kind by name. A new kind of change is one constant in a file of host, and a line in
- * core/kinds.c.
+ * The executor (core/run), the plan, the journal and the output walk steps by what stands here;
+ * none of them knows a kind by name. A new kind of change is one constant in a file of host, and a
+ * line in core/kinds.c.
  */
 #pragma once
 
@@ -18,13 +18,13 @@
 
 enum lifetime {
 	LIFETIME_DURING,	/* in force only while CPUs change state, in either direction */
-	LIFETIME_UNTIL_RESTORE,	/* stays until the CPUs are back */
+	LIFETIME_UNTIL_RESTORE, /* stays until the CPUs are back */
 };
 
 /*
- * PLANNED -> APPLYING -> APPLIED -> UNDONE. A step that a journal shows as APPLYING was interrupted: its
- * items may or may not be in force, and the machine tells. FAILED is an item that could not be applied,
- * and is not in force.
+ * PLANNED -> APPLYING -> APPLIED -> UNDONE. A step that a journal shows as APPLYING was
+ * interrupted: its items may or may not be in force, and the machine tells. FAILED is an item that
+ * could not be applied, and is not in force.
  */
 enum step_state {
 	STATE_PLANNED,
@@ -35,14 +35,15 @@ enum step_state {
 };
 
 struct item {
-	char *object;			/* "cpu 31", "rcu_expedited" */
-	char *before, *after;		/* values as the kernel writes them */
-	unsigned long long id;		/* CPU, pid, interrupt: what the kind finds the object by */
-	unsigned long long stamp;	/* tells a new object of the same id from ours, 0 where none can */
+	char *object;	       /* "cpu 31", "rcu_expedited" */
+	char *before, *after;  /* values as the kernel writes them */
+	unsigned long long id; /* CPU, pid, interrupt: what the kind finds the object by */
+	unsigned long long
+		stamp; /* tells a new object of the same id from ours, 0 where none can */
 	enum step_state state;
-	int error;			/* errno of the last write that failed, 0 for none */
-	char callback[64];		/* the kernel callback that failed, "" if unknown */
-	double seconds;			/* what the change took, 0 if it was not made */
+	int error;	   /* errno of the last write that failed, 0 for none */
+	char callback[64]; /* the kernel callback that failed, "" if unknown */
+	double seconds;	   /* what the change took, 0 if it was not made */
 };
 
 struct step {
@@ -64,55 +65,56 @@ struct operation;
 /* What a kind may look at and use while it plans, applies or undoes. Nothing in it is owned. */
 struct step_env {
 	struct root *root;
-	struct writer *writer;		/* NULL while planning */
+	struct writer *writer; /* NULL while planning */
 	const struct machine *machine;
 	const struct request *request;
-	const struct method *method;	/* the offline method chosen */
+	const struct method *method;	     /* the offline method chosen */
 	const struct evacuation *evacuation; /* the way of moving work away chosen */
-	const struct tasks *tasks;	/* all threads as they were read; only while planning */
-	const struct cgroups *cgroups;	/* all cpusets as they were read; only while planning */
+	const struct tasks *tasks;     /* all threads as they were read; only while planning */
+	const struct cgroups *cgroups; /* all cpusets as they were read; only while planning */
 	const struct watcher *watcher;
-	int interrupts_allowed;		/* stop between two writes once there were more signals than this */
-	const struct operation *own;	/* the operation planned or undone, NULL while it is not there yet */
-	hwloc_const_bitmap_t target;	/* the CPUs that change state */
+	int interrupts_allowed; /* stop between two writes once there were more signals than this */
+	const struct operation
+		*own; /* the operation planned or undone, NULL while it is not there yet */
+	hwloc_const_bitmap_t target; /* the CPUs that change state */
 	hwloc_const_bitmap_t survivors;
-	bool is_return;			/* the CPUs come back; false: they go */
+	bool is_return;			       /* the CPUs come back; false: they go */
 	const struct operation *const *others; /* other operations in force, oldest first */
 	size_t nr_others;
-	struct findings *findings;	/* where describe() puts its notes */
-	const char *trace_instance;	/* path of the tracefs instance in force, or NULL */
-	const char *partition;		/* path of our partition in force, or NULL */
-	struct step *stuck;		/* out: the step whose write the kernel never answered, or NULL */
+	struct findings *findings;  /* where describe() puts its notes */
+	const char *trace_instance; /* path of the tracefs instance in force, or NULL */
+	const char *partition;	    /* path of our partition in force, or NULL */
+	struct step *stuck; /* out: the step whose write the kernel never answered, or NULL */
 };
 
 struct step_kind {
 	const char *name;
 	/*
-	 * Place in the walk that undoes (rollback, restore, the end of a run): low ranks first. CPUs come
-	 * online at rank 0, everything else follows.
+	 * Place in the walk that undoes (rollback, restore, the end of a run): low ranks first.
+	 * CPUs come online at rank 0, everything else follows.
 	 */
 	unsigned int undo_rank;
 	enum lifetime lifetime;
 	bool moves_irqs; /* what it moves are interrupts: counted in the result */
 	/*
-	 * The items' ids are CPUs, claimed by the operation, and are undone one by one as these return. Of
-	 * other kinds all items are undone together, once all CPUs are back.
+	 * The items' ids are CPUs, claimed by the operation, and are undone one by one as these
+	 * return. Of other kinds all items are undone together, once all CPUs are back.
 	 */
 	bool is_per_cpu;
 
 	/*
-	 * Fills @step with items, from @env alone and without changing anything; no items: no such step.
-	 * May shorten the step's lifetime. With env->is_return it is asked what must be in force while CPUs
-	 * come back: only steps that live during that are kept.
-	 * Everything that apply() and undo() will need is allocated here. Returns 0 or -errno.
+	 * Fills @step with items, from @env alone and without changing anything; no items: no such
+	 * step. May shorten the step's lifetime. With env->is_return it is asked what must be in
+	 * force while CPUs come back: only steps that live during that are kept. Everything that
+	 * apply() and undo() will need is allocated here. Returns 0 or -errno.
 	 */
 	int (*describe)(struct step *step, struct step_env *env);
 
 	/*
-	 * Makes the change, item by item, setting their states. Returns 0 where the step is in force as far
-	 * as the request's on_error policy asks, else -errno with the item's error set; what was applied
-	 * until then stays for undo(). -EOPNOTSUPP: the kernel does not take this way of evacuation here.
-	 * Allocates nothing that undo() needs.
+	 * Makes the change, item by item, setting their states. Returns 0 where the step is in
+	 * force as far as the request's on_error policy asks, else -errno with the item's error
+	 * set; what was applied until then stays for undo(). -EOPNOTSUPP: the kernel does not take
+	 * this way of evacuation here. Allocates nothing that undo() needs.
 	 */
 	int (*apply)(struct step *step, struct step_env *env);
 
@@ -120,10 +122,10 @@ struct step_kind {
 	int (*verify)(struct step *step, struct step_env *env);
 
 	/*
-	 * Undoes what is in force of the items, also of a step that was interrupted, comparing first: a
-	 * value that is no longer ours is left alone. What is undone gets STATE_UNDONE; what could not be
-	 * keeps its state, and an error. Goes on after a failure and returns the first one. Allocates
-	 * nothing.
+	 * Undoes what is in force of the items, also of a step that was interrupted, comparing
+	 * first: a value that is no longer ours is left alone. What is undone gets STATE_UNDONE;
+	 * what could not be keeps its state, and an error. Goes on after a failure and returns the
+	 * first one. Allocates nothing.
 	 */
 	int (*undo)(struct step *step, struct step_env *env);
 };
@@ -139,29 +141,29 @@ struct place {
 struct operation {
 	char *id;
 	char *boot_id;
-	char *version;		/* of the cpuoff that began it */
-	char *started;		/* ISO 8601, UTC */
+	char *version; /* of the cpuoff that began it */
+	char *started; /* ISO 8601, UTC */
 	char *command;
-	char *evacuation;	/* name of the way in which work was moved, "" for none */
-	bool is_journalled;	/* it was read from a journal, which therefore is on disk */
-	hwloc_bitmap_t claim;	/* CPUs that must be off while the operation is in force */
-	struct place *places;	/* of the claimed CPUs */
+	char *evacuation;     /* name of the way in which work was moved, "" for none */
+	bool is_journalled;   /* it was read from a journal, which therefore is on disk */
+	hwloc_bitmap_t claim; /* CPUs that must be off while the operation is in force */
+	struct place *places; /* of the claimed CPUs */
 	size_t nr_places;
-	struct step *steps;	/* in the order of their application */
+	struct step *steps; /* in the order of their application */
 	size_t nr_steps;
 };
 
 /*
  * Adds an item to @step and returns it, or NULL where there is no memory. The texts are copied.
  */
-struct item *step_add_item(struct step *step, unsigned long long id, const char *before, const char *after,
-			   const char *object_fmt, ...) _printf_(5, 6);
+struct item *step_add_item(struct step *step, unsigned long long id, const char *before,
+			   const char *after, const char *object_fmt, ...) _printf_(5, 6);
 
 void step_free(struct step *step);
 
 /*
- * True where @item of @step may be in force and undo() has to look at it: it was applied, or the step
- * was interrupted before anybody knew.
+ * True where @item of @step may be in force and undo() has to look at it: it was applied, or the
+ * step was interrupted before anybody knew.
  */
 static inline bool item_is_in_force(const struct step *step, const struct item *item)
 {
@@ -173,15 +175,17 @@ static inline bool item_is_in_force(const struct step *step, const struct item *
 /* True where any item of @step may be in force. */
 bool step_is_in_force(const struct step *step);
 
-/* Adds a step of @kind without items to @operation and returns it, or NULL where there is no memory. */
+/* Adds a step of @kind without items to @operation and returns it, or NULL where there is no
+ * memory. */
 struct step *operation_add_step(struct operation *operation, const struct step_kind *kind);
 
-/* Makes the claim what the items in force of the kinds that are per CPU say. Returns 0 or -ENOMEM. */
+/* Makes the claim what the items in force of the kinds that are per CPU say. Returns 0 or -ENOMEM.
+ */
 int operation_update_claim(struct operation *operation) _must_check_;
 
 /*
- * The CPUs that the operation has taken and that are in @online all the same. A CPU of which an interrupted
- * operation does not know whether it was taken does not count. Returns 0 or -ENOMEM.
+ * The CPUs that the operation has taken and that are in @online all the same. A CPU of which an
+ * interrupted operation does not know whether it was taken does not count. Returns 0 or -ENOMEM.
  */
 int operation_find_drift(const struct operation *operation, hwloc_const_bitmap_t online,
 			 hwloc_bitmap_t ret_cpus) _must_check_;
@@ -191,7 +195,8 @@ bool operation_is_in_force(const struct operation *operation);
 
 void operation_free(struct operation *operation);
 
-/* True where another operation in force wants @cpu off, too: it returns when the last claim ends. */
+/* True where another operation in force wants @cpu off, too: it returns when the last claim ends.
+ */
 bool env_is_claimed(const struct step_env *env, unsigned int cpu);
 
 /* The item of @kind in force in the newest other operation that has one, or NULL. */
@@ -199,15 +204,16 @@ const struct item *env_find_other(const struct step_env *env, const struct step_
 				  unsigned long long id, unsigned long long stamp);
 
 /*
- * The value that @object of @kind had before any operation in force changed it: the oldest one's journal
- * knows, since a later one has seen the earlier one's change. @id and @stamp are those of the item. NULL where
- * no operation in force has changed it.
+ * The value that @object of @kind had before any operation in force changed it: the oldest one's
+ * journal knows, since a later one has seen the earlier one's change. @id and @stamp are those of
+ * the item. NULL where no operation in force has changed it.
  */
-const char *env_before(const struct step_env *env, const struct step_kind *kind, unsigned long long id,
-		       unsigned long long stamp, const char *object);
+const char *env_before(const struct step_env *env, const struct step_kind *kind,
+		       unsigned long long id, unsigned long long stamp, const char *object);
 
 /* "during", "until-restore". */
 const char *lifetime_format(enum lifetime lifetime);
-/* "planned", "applying", "applied", "undone", "failed"; state_parse() returns -EINVAL for another word. */
+/* "planned", "applying", "applied", "undone", "failed"; state_parse() returns -EINVAL for another
+ * word. */
 const char *state_format(enum step_state state);
 int state_parse(const char *text, enum step_state *ret_state) _must_check_;

@@ -27,8 +27,11 @@ char *util_asprintf(const char *fmt, ...)
 /* The length of the valid UTF-8 character at @text (RFC 3629), 0 where there is none. */
 static size_t character_length(const unsigned char *text)
 {
-	size_t length = text[0] < 0x80 ? 1 : text[0] >= 0xc2 && text[0] < 0xe0 ? 2 :
-		 text[0] >= 0xe0 && text[0] < 0xf0 ? 3 : text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : 0;
+	size_t length = text[0] < 0x80			    ? 1
+			: text[0] >= 0xc2 && text[0] < 0xe0 ? 2
+			: text[0] >= 0xe0 && text[0] < 0xf0 ? 3
+			: text[0] >= 0xf0 && text[0] < 0xf5 ? 4
+							    : 0;
 
 	for (size_t i = 1; i < length; i++)
 		if ((text[i] & 0xc0) != 0x80)

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define _must_check_ __attribute__((warn_unused_result))
+#define _must_check_	    __attribute__((warn_unused_result))
 #define _printf_(fmt, args) __attribute__((format(printf, fmt, args)))
-#define _cleanup_(fn) __attribute__((cleanup(fn)))
-#define _cleanup_free_ _cleanup_(util_free)
-#define _cleanup_close_ _cleanup_(util_close)
-#define _cleanup_fclose_ _cleanup_(util_fclose)
+#define _cleanup_(fn)	    __attribute__((cleanup(fn)))
+#define _cleanup_free_	    _cleanup_(util_free)
+#define _cleanup_close_	    _cleanup_(util_close)
+#define _cleanup_fclose_    _cleanup_(util_fclose)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -36,8 +36,14 @@ static inline void util_fclose(FILE **f)
 		fclose(*f);
 }
 
-/* Gives the pointer or descriptor away: the cleanup attribute of its variable then has nothing to do. */
-#define steal_pointer(pp) ({ __typeof__(*(pp)) _p = *(pp); *(pp) = NULL; _p; })
+/* Gives the pointer or descriptor away: the cleanup attribute of its variable then has nothing to
+ * do. */
+#define steal_pointer(pp)                                                                          \
+	({                                                                                         \
+		__typeof__(*(pp)) _p = *(pp);                                                      \
+		*(pp) = NULL;                                                                      \
+		_p;                                                                                \
+	})
 
 static inline int steal_fd(int *fd)
 {
@@ -59,12 +65,13 @@ char *util_strdup(const char *text) _must_check_;
 
 /*
  * Makes room for one more element in @list of @nr elements of @size bytes, growing by halves, and
- * returns the new list, or NULL (the old one is untouched then). Capacity follows from @nr, so that no
- * list needs a field for it.
+ * returns the new list, or NULL (the old one is untouched then). Capacity follows from @nr, so that
+ * no list needs a field for it.
  */
 void *util_grow(void *list, size_t nr, size_t size) _must_check_;
 
-/* Parses the whole of @text as a decimal number between @min and @max. Returns 0, -EINVAL or -ERANGE. */
+/* Parses the whole of @text as a decimal number between @min and @max. Returns 0, -EINVAL or
+ * -ERANGE. */
 int util_parse_long(const char *text, long min, long max, long *ret_value) _must_check_;
 
 /* Seconds on the monotonic clock. */

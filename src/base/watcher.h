@@ -2,8 +2,8 @@
 /*
  * watcher.h - what the caller hands down: the signal flag and the progress callback
  *
- * Lower rooms neither print nor handle signals. They ask the watcher whether to stop, and tell it how far
- * they are.
+ * Lower rooms neither print nor handle signals. They ask the watcher whether to stop, and tell it
+ * how far they are.
  */
 #pragma once
 
@@ -21,11 +21,11 @@ enum phase {
 
 struct progress {
 	enum phase phase;
-	const char *object;	/* "cpu 31", or what is waited for */
+	const char *object; /* "cpu 31", or what is waited for */
 	size_t done, total;
-	double waited;		/* PHASE_WAITING: seconds so far */
-	pid_t pid;		/* PHASE_WAITING: who is waited for, 0 if unknown */
-	const char *where;	/* PHASE_WAITING: the kernel function it sits in, "" if unknown */
+	double waited;	   /* PHASE_WAITING: seconds so far */
+	pid_t pid;	   /* PHASE_WAITING: who is waited for, 0 if unknown */
+	const char *where; /* PHASE_WAITING: the kernel function it sits in, "" if unknown */
 };
 
 struct watcher {

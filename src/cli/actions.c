@@ -23,8 +23,8 @@ static int list(struct session *session, struct report *report)
 		r = session_resolve(session, report);
 	if (r)
 		return r;
-	hwloc_bitmap_copy(report->target, report->selection.target ? report->selection.target :
-								     report->target);
+	hwloc_bitmap_copy(report->target,
+			  report->selection.target ? report->selection.target : report->target);
 	/* only a selection that means nothing is an error here: whether it may go is not asked */
 	report_conclude(report, VERDICT_DONE, EXIT_DONE);
 	for (size_t i = 0; i < report->findings.nr; i++)
@@ -34,7 +34,7 @@ static int list(struct session *session, struct report *report)
 	return 0;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------ */
+/* ---- the table --------------------------------------------------------------------------- */
 
 int actions_run(struct session *session, struct report *report)
 {

@@ -6,8 +6,8 @@
 #include "cli/session.h"
 
 /*
- * Does what the options ask for and fills @report: findings, verdict and exit status, and what was done.
- * Returns 0, or -errno where even that was not possible.
+ * Does what the options ask for and fills @report: findings, verdict and exit status, and what was
+ * done. Returns 0, or -errno where even that was not possible.
  */
 int actions_run(struct session *session, struct report *report) _must_check_;
 

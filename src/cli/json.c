@@ -86,7 +86,8 @@ static struct json_object *make_survivors(const struct report *report)
 }
 
 /* In the plan of a restore an item in force goes back from the value after to the value before. */
-static bool is_reversed(const struct report *report, const struct step *step, const struct item *item)
+static bool is_reversed(const struct report *report, const struct step *step,
+			const struct item *item)
 {
 	return report->options->request.action == ACTION_RESTORE && item_is_in_force(step, item);
 }
@@ -103,7 +104,8 @@ static struct json_object *make_item(const struct report *report, const struct s
 	add(object, "before", make_string(reversed ? item->after : item->before));
 	add(object, "after", make_string(reversed ? item->before : item->after));
 	add(object, "state",
-	    make_string(state_format(report->options->request.dry_run ? STATE_PLANNED : item->state)));
+	    make_string(
+		    state_format(report->options->request.dry_run ? STATE_PLANNED : item->state)));
 	return object;
 }
 
@@ -142,8 +144,8 @@ static struct json_object *make_failure(const struct report *report, const struc
 {
 	struct json_object *object = json_object_new_object();
 	struct explanation explanation;
-	bool is_return = report->options->request.action == ACTION_RESTORE ||
-			 item->state == STATE_APPLIED;
+	bool is_return =
+		report->options->request.action == ACTION_RESTORE || item->state == STATE_APPLIED;
 
 	add(object, "cpu", json_object_new_int64((int64_t)item->id));
 	add(object, "errno", make_string(util_errno_name(item->error)));
@@ -157,8 +159,8 @@ static struct json_object *make_failure(const struct report *report, const struc
 	return object;
 }
 
-static void add_items(const struct report *report, const struct step *step, struct json_object *failed,
-		      struct json_object *per_cpu)
+static void add_items(const struct report *report, const struct step *step,
+		      struct json_object *failed, struct json_object *per_cpu)
 {
 	for (size_t i = 0; i < step->nr_items; i++) {
 		const struct item *item = &step->items[i];
@@ -232,7 +234,8 @@ static struct json_object *make_result(const struct report *report)
 	return object;
 }
 
-static struct json_object *make_operation(const struct report *report, const struct operation *operation)
+static struct json_object *make_operation(const struct report *report,
+					  const struct operation *operation)
 {
 	_cleanup_cpus_ hwloc_bitmap_t drift = hwloc_bitmap_alloc();
 	struct json_object *object = json_object_new_object(), *undo = json_object_new_array();
@@ -279,8 +282,9 @@ static struct json_object *make_service(void)
 
 	add(blocker, "kind", make_string("not-checked"));
 	add(blocker, "object", make_string("memory and devices"));
-	add(blocker, "message", make_string("cpuoff does not look at memory and devices: whether the "
-					    "hardware can be removed is not known"));
+	add(blocker, "message",
+	    make_string("cpuoff does not look at memory and devices: whether the "
+			"hardware can be removed is not known"));
 	json_object_array_add(blockers, blocker);
 	add(object, "safe_to_remove", json_object_new_boolean(false));
 	add(object, "blockers", blockers);

@@ -51,7 +51,7 @@ struct table {
 	size_t widths[NR_COLUMNS];
 };
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows -------------------------------------------------------------------------------- */
 
 /* Numbers in order, what the kernel does not tell last. */
 static int compare_ids(long a, long b)
@@ -96,7 +96,7 @@ static struct entry *sort_entries(const struct machine *machine, size_t *ret_nr)
 
 	if (!entries)
 		return NULL;
-	cpus_foreach (cpu, machine->present)
+	cpus_foreach(cpu, machine->present)
 		entries[nr++] = (struct entry){ cpu, &machine->cpus[cpu] };
 	qsort(entries, nr, sizeof(*entries), compare_entries);
 	*ret_nr = nr;
@@ -209,7 +209,7 @@ static int fill_table(const struct machine *machine, struct table *table)
 	return 0;
 }
 
-/* ---- layout ---------------------------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------ */
 
 static void set_widths(struct table *table)
 {
@@ -303,7 +303,7 @@ static void print_cpus(const char *label, hwloc_const_bitmap_t cpus, const char 
 	printf("%s\n", count);
 }
 
-/* ---- the machine in one line ----------------------------------------------------------------- */
+/* ---- the machine in one line ------------------------------------------------------------- */
 
 static unsigned int count_sockets(const struct machine *machine)
 {
@@ -319,7 +319,7 @@ static void print_threads(const struct machine *machine)
 {
 	unsigned int cpu, least = UINT_MAX, most = 0;
 
-	cpus_foreach (cpu, machine->online) {
+	cpus_foreach(cpu, machine->online) {
 		unsigned int nr =
 			machine->cpus[cpu].siblings ? cpus_count(machine->cpus[cpu].siblings) : 0;
 
@@ -392,7 +392,7 @@ void list_print(const struct machine *machine, const struct selection *selection
 	print_empty_nodes(machine);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------------- */
 
 static int add_member(struct json_object *object, const char *key, struct json_object *value)
 {
@@ -454,7 +454,7 @@ struct json_object *list_json(const struct machine *machine)
 
 	if (!array || !machine->nr_cpus)
 		return array;
-	cpus_foreach (cpu, machine->present) {
+	cpus_foreach(cpu, machine->present) {
 		if (add_cpu(array, &(struct entry){ cpu, &machine->cpus[cpu] })) {
 			json_object_put(array);
 			return NULL;

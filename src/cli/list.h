@@ -8,9 +8,9 @@
 #include "core/select.h"
 
 /*
- * Prints the machine to stdout: one line a group of like CPUs (same socket, die, node, removability), with
- * ranges, so that 4096 CPUs are a page; offline CPUs and those that cannot go are visible. @selection may
- * be NULL.
+ * Prints the machine to stdout: one line a group of like CPUs (same socket, die, node,
+ * removability), with ranges, so that 4096 CPUs are a page; offline CPUs and those that cannot go
+ * are visible. @selection may be NULL.
  */
 void list_print(const struct machine *machine, const struct selection *selection);
 

@@ -37,9 +37,9 @@ static void log_result(const struct session *session, const struct report *repor
 		_cleanup_free_ char *cpus = cpus_format(report->runs[i].changed);
 
 		syslog(report->exit_status ? LOG_ERR : LOG_NOTICE,
-		       "operation %s: %s, exit status %d, CPUs %s: %s", report->runs[i].operation->id,
-		       verdict_format(report->verdict), report->exit_status, cpus ? cpus : "",
-		       report->options->command);
+		       "operation %s: %s, exit status %d, CPUs %s: %s",
+		       report->runs[i].operation->id, verdict_format(report->verdict),
+		       report->exit_status, cpus ? cpus : "", report->options->command);
 	}
 	closelog();
 }

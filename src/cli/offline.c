@@ -29,9 +29,9 @@ static int skip_unpluggable(struct report *report)
 	list = cpus_format(skipped);
 	return list && findings_add(&report->findings, "skipped", SEVERITY_NOTE, skipped,
 				    "The hardware must not be removed: these CPUs still use it.",
-				    "CPUs %s have no online file and are left online", list) ?
-		       0 :
-		       -ENOMEM;
+				    "CPUs %s have no online file and are left online", list)
+		       ? 0
+		       : -ENOMEM;
 }
 
 static bool is_partial(const struct report *report)
@@ -40,8 +40,8 @@ static bool is_partial(const struct report *report)
 }
 
 /*
- * CPUs that are off because of an earlier operation are claimed as well. An earlier one that claims exactly the
- * same is this one, asked for again.
+ * CPUs that are off because of an earlier operation are claimed as well. An earlier one that claims
+ * exactly the same is this one, asked for again.
  */
 static int find_claim(const struct report *report, hwloc_bitmap_t claim, bool *ret_is_held)
 {
@@ -52,7 +52,8 @@ static int find_claim(const struct report *report, hwloc_bitmap_t claim, bool *r
 	*ret_is_held = false;
 	hwloc_bitmap_copy(claim, report->target);
 	for (size_t i = 0; i < report->journals.nr; i++) {
-		hwloc_bitmap_and(shared, report->selection.already_offline, report->journals.list[i].claim);
+		hwloc_bitmap_and(shared, report->selection.already_offline,
+				 report->journals.list[i].claim);
 		hwloc_bitmap_or(claim, claim, shared);
 	}
 	for (size_t i = 0; cpus_is_empty(report->target) && i < report->journals.nr; i++)
@@ -79,7 +80,9 @@ static void conclude_offline(struct report *report, const struct run *run, enum 
 {
 	switch (outcome) {
 	case OUTCOME_DONE:
-		report_conclude(report, cpus_is_empty(report->target) ? VERDICT_NOTHING_TO_DO : VERDICT_DONE,
+		report_conclude(report,
+				cpus_is_empty(report->target) ? VERDICT_NOTHING_TO_DO
+							      : VERDICT_DONE,
 				EXIT_DONE);
 		if (is_partial(report))
 			report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
@@ -89,7 +92,8 @@ static void conclude_offline(struct report *report, const struct run *run, enum 
 		break;
 	case OUTCOME_ROLLED_BACK:
 		report_conclude(report, VERDICT_ROLLED_BACK,
-				run->was_interrupted ? report_signal_status(EXIT_ROLLED_BACK) : EXIT_ROLLED_BACK);
+				run->was_interrupted ? report_signal_status(EXIT_ROLLED_BACK)
+						     : EXIT_ROLLED_BACK);
 		break;
 	case OUTCOME_STALE:
 		report_conclude(report, VERDICT_REFUSED, EXIT_REFUSED);
@@ -103,7 +107,8 @@ static void conclude_offline(struct report *report, const struct run *run, enum 
 	}
 }
 
-/* CPUs of the selection that were off before are nobody's to take, but the part must not be pulled with them. */
+/* CPUs of the selection that were off before are nobody's to take, but the part must not be pulled
+ * with them. */
 static int warn_of_returned(struct report *report, const struct step_env *env)
 {
 	static struct online_mask mask;
@@ -122,11 +127,13 @@ static int warn_of_returned(struct report *report, const struct step_env *env)
 		return 0;
 	report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
 	list = cpus_format(returned);
-	return list && findings_add(&report->findings, "cpu-appeared", SEVERITY_WARN, returned, "Run cpuoff again.",
-				    "CPUs %s of the selection were off before and have come online meanwhile",
-				    list) ?
-		       0 :
-		       -ENOMEM;
+	return list && findings_add(&report->findings, "cpu-appeared", SEVERITY_WARN, returned,
+				    "Run cpuoff again.",
+				    "CPUs %s of the selection were off before and have come online "
+				    "meanwhile",
+				    list)
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int run_operation(struct session *session, struct report *report, struct step_env *env,
@@ -142,7 +149,8 @@ static int run_operation(struct session *session, struct report *report, struct 
 			report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
 		return r;
 	}
-	/* Its own work must not be pushed around. Where a cpuset forbids that, the kernel moves it. */
+	/* Its own work must not be pushed around. Where a cpuset forbids that, the kernel moves it.
+	 */
 	if (root_is_live(session->root) && tasks_move_self(report->survivors))
 		env->survivors = report->survivors;
 	run->env = env;
@@ -154,7 +162,8 @@ static int run_operation(struct session *session, struct report *report, struct 
 	if (outcome == OUTCOME_DONE && warn_of_returned(report, env))
 		return -ENOMEM;
 	if (outcome == OUTCOME_STALE &&
-	    !findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL, "Run cpuoff again.",
+	    !findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
+			  "Run cpuoff again.",
 			  "the set of online CPUs changed after the selection was resolved"))
 		return -ENOMEM;
 	return 0;
@@ -182,7 +191,8 @@ static int plan_and_run(struct session *session, struct report *report, struct s
 	return r;
 }
 
-/* The kernel did not take the way of evacuation, everything was put back, and another way is open. */
+/* The kernel did not take the way of evacuation, everything was put back, and another way is open.
+ */
 static bool may_try_another_way(const struct report *report)
 {
 	const struct run *run = report->nr_runs ? &report->runs[0] : NULL;
@@ -247,4 +257,3 @@ int actions_offline(struct session *session, struct report *report)
 	} while (r > 0);
 	return r ? 0 : move_and_take(session, report, claim);
 }
-

@@ -10,14 +10,14 @@
 #include <popt.h>
 
 #define ON(action) (1U << (action))
-#define CHANGES (ON(ACTION_OFFLINE) | ON(ACTION_RESTORE))
-#define SELECTS (CHANGES | ON(ACTION_LIST))
-#define ANY (SELECTS | ON(ACTION_STATUS))
+#define CHANGES	   (ON(ACTION_OFFLINE) | ON(ACTION_RESTORE))
+#define SELECTS	   (CHANGES | ON(ACTION_LIST))
+#define ANY	   (SELECTS | ON(ACTION_STATUS))
 
 /* The values of options that have a few. */
-#define MIGRATE "auto|partition|affinity|none"
-#define PINNED "move|refuse"
-#define METHOD "auto|sequential"
+#define MIGRATE	 "auto|partition|affinity|none"
+#define PINNED	 "move|refuse"
+#define METHOD	 "auto|sequential"
 #define ON_ERROR "rollback|stop|continue" /* in the order of enum on_error */
 
 /* Stands for the ID that was not given; nobody can type it. */
@@ -52,9 +52,17 @@ enum option {
 };
 
 #define SELECTOR(name, letter, kind, value, text)                                                  \
-	{ name, letter, POPT_ARG_STRING, NULL, OPTION_SELECTOR + (kind), text, value }
-#define FLAG(name, letter, option, text) { name, letter, POPT_ARG_NONE, NULL, option, text, NULL }
-#define VALUE(name, option, value, text) { name, 0, POPT_ARG_STRING, NULL, option, text, value }
+	{                                                                                          \
+		name, letter, POPT_ARG_STRING, NULL, OPTION_SELECTOR + (kind), text, value         \
+	}
+#define FLAG(name, letter, option, text)                                                           \
+	{                                                                                          \
+		name, letter, POPT_ARG_NONE, NULL, option, text, NULL                              \
+	}
+#define VALUE(name, option, value, text)                                                           \
+	{                                                                                          \
+		name, 0, POPT_ARG_STRING, NULL, option, text, value                                \
+	}
 
 static struct poptOption selection_options[] = {
 	SELECTOR("socket", 's', SELECT_SOCKET, "LIST", "these physical packages"),
@@ -62,7 +70,8 @@ static struct poptOption selection_options[] = {
 	SELECTOR("die", 'd', SELECT_DIE, "[SOCKET:]LIST", "these dies"),
 	SELECTOR("core", 'C', SELECT_CORE, "[SOCKET:]LIST", "these cores"),
 	SELECTOR("core-of", 0, SELECT_CORE_OF, "LIST", "the whole cores of these CPUs"),
-	SELECTOR("l3-of", 0, SELECT_L3_OF, "LIST", "all that share a last-level cache with these CPUs"),
+	SELECTOR("l3-of", 0, SELECT_L3_OF, "LIST",
+		 "all that share a last-level cache with these CPUs"),
 	SELECTOR("cpu", 'c', SELECT_CPU, "LIST", "these CPUs"),
 	FLAG("smt", 't', OPTION_SELECTOR + SELECT_SMT,
 	     "every hardware thread but the first online one of each core"),
@@ -100,17 +109,22 @@ static struct poptOption output_options[] = {
 	FLAG("json", 0, OPTION_JSON, "one JSON document on stdout"),
 	FLAG("no-progress", 0, OPTION_NO_PROGRESS, "no progress"),
 	VALUE("sysroot", OPTION_SYSROOT, "DIR", "a copy of a machine instead of this one"),
-	VALUE("state-dir", OPTION_STATE_DIR, "DIR", "where journals and the lock are [/run/cpuoff]"),
+	VALUE("state-dir", OPTION_STATE_DIR, "DIR",
+	      "where journals and the lock are [/run/cpuoff]"),
 	FLAG("version", 'V', OPTION_VERSION, "print the version"),
 	FLAG("help", '?', OPTION_HELP, "print this help"),
 	FLAG("usage", 0, OPTION_USAGE, "print a short usage"),
 	POPT_TABLEEND,
 };
 
-#define INCLUDE(table, title) { NULL, 0, POPT_ARG_INCLUDE_TABLE, table, 0, title, NULL }
+#define INCLUDE(table, title)                                                                      \
+	{                                                                                          \
+		NULL, 0, POPT_ARG_INCLUDE_TABLE, table, 0, title, NULL                             \
+	}
 
 static const struct poptOption all_options[] = {
-	INCLUDE(selection_options, "Selection, united (ids are the kernel's; LIST is like 0-3,8,16-31):"),
+	INCLUDE(selection_options,
+		"Selection, united (ids are the kernel's; LIST is like 0-3,8,16-31):"),
 	INCLUDE(action_options, "Actions (without one, the selected CPUs are taken offline):"),
 	INCLUDE(control_options, "Control:"),
 	INCLUDE(output_options, "Output:"),
@@ -150,7 +164,8 @@ struct parser {
 	bool seen[64]; /* of enum option, from OPTION_RESTORE */
 };
 
-__attribute__((format(printf, 2, 3))) static void complain(struct parser *parser, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void complain(struct parser *parser, const char *fmt,
+							   ...)
 {
 	va_list ap;
 
@@ -184,8 +199,10 @@ static void set_action(struct parser *parser, enum action action)
 	request->action = action;
 }
 
-/* The place of @text among the words of @choice, which are parted by "|"; 0 with a complaint for none. */
-static size_t choose(struct parser *parser, const char *option, const char *text, const char *choice)
+/* The place of @text among the words of @choice, which are parted by "|"; 0 with a complaint for
+ * none. */
+static size_t choose(struct parser *parser, const char *option, const char *text,
+		     const char *choice)
 {
 	size_t length = strlen(text), nr = 0;
 
@@ -205,7 +222,8 @@ static void set_timeout(struct parser *parser, const char *text)
 	long seconds;
 
 	if (util_parse_long(text, 1, 7 * 86400, &seconds))
-		complain(parser, "--timeout=%s: it is a whole number of seconds from 1 to 604800", text);
+		complain(parser, "--timeout=%s: it is a whole number of seconds from 1 to 604800",
+			 text);
 	else
 		parser->options->request.timeout = (double)seconds;
 }
@@ -329,7 +347,8 @@ static void check_limits(struct parser *parser)
 			complain(parser, "--%s cannot be used with %s", limits[i].name,
 				 action_names[request->action]);
 	if (request->nr_selectors && !(SELECTS & ON(request->action)))
-		complain(parser, "a selection cannot be used with %s", action_names[request->action]);
+		complain(parser, "a selection cannot be used with %s",
+			 action_names[request->action]);
 	if (!request->nr_selectors && !parser->has_action)
 		complain(parser, "nothing is selected: name the CPUs, for example with --node 2");
 	if (parser->options->quiet && parser->options->verbose)
@@ -345,7 +364,8 @@ static bool asks_for_json(int argc, const char **argv)
 	return false;
 }
 
-/* popt takes the word after an option whose value may be left out for its value; ours stands behind "=". */
+/* popt takes the word after an option whose value may be left out for its value; ours stands behind
+ * "=". */
 static const char **close_restore(int argc, const char **argv)
 {
 	const char **closed = calloc((size_t)argc + 1, sizeof(*closed));
@@ -400,7 +420,8 @@ static int parse(poptContext context, struct parser *parser)
 		complain(parser, "%s: %s", poptBadOption(context, POPT_BADOPTION_NOALIAS),
 			 poptStrerror(value));
 	else if (poptPeekArg(context))
-		complain(parser, "\"%s\" is left over: every id belongs to an option, as in --cpu %s",
+		complain(parser,
+			 "\"%s\" is left over: every id belongs to an option, as in --cpu %s",
 			 poptPeekArg(context), poptPeekArg(context));
 	else
 		check_limits(parser);
@@ -418,11 +439,13 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 	};
 	struct parser parser = { .options = &options };
 	const char **closed = close_restore(argc, argv);
-	poptContext context = closed ? poptGetContext(PACKAGE_NAME, argc, closed, all_options, 0) : NULL;
+	poptContext context =
+		closed ? poptGetContext(PACKAGE_NAME, argc, closed, all_options, 0) : NULL;
 	int r = -ENOMEM;
 
 	if (context && options.command) {
-		poptSetOtherOptionHelp(context, "SELECTION | --restore[=ID|all] | --status | --list");
+		poptSetOtherOptionHelp(context,
+				       "SELECTION | --restore[=ID|all] | --status | --list");
 		r = parse(context, &parser);
 	}
 	poptFreeContext(context);

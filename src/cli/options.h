@@ -6,21 +6,23 @@
 
 struct options {
 	struct request request;
-	const char *sysroot;	/* "/" if not given */
-	const char *state_dir;	/* "/run/cpuoff" if not given */
-	char *command;		/* the command line, for the journal */
+	const char *sysroot;   /* "/" if not given */
+	const char *state_dir; /* "/run/cpuoff" if not given */
+	char *command;	       /* the command line, for the journal */
 	bool json;
 	bool quiet;
 	bool verbose;
 	bool no_progress;
-	bool is_informational;	/* --help, --usage or --version was answered: nothing is left to do */
-	char **values;		/* the texts that the fields above and the selectors point to */
+	bool is_informational; /* --help, --usage or --version was answered: nothing is left to do
+				*/
+	char **values;	       /* the texts that the fields above and the selectors point to */
 	size_t nr_values;
-	char *error;		/* what is wrong with the command line, or NULL */
+	char *error; /* what is wrong with the command line, or NULL */
 };
 
 /*
- * Parses the command line. Returns 0, also where options->error says what is wrong, or -ENOMEM. --help,
+ * Parses the command line. Returns 0, also where options->error says what is wrong, or -ENOMEM.
+ * --help,
  * --usage and --version are answered on stdout. The caller frees the options in any case.
  */
 int options_parse(int argc, const char **argv, struct options *ret_options) _must_check_;

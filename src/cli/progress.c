@@ -3,7 +3,7 @@
 #include "cli/progress.h"
 
 #define REPORT_SECONDS 5.0
-#define BAR_WIDTH 30
+#define BAR_WIDTH      30
 
 void progress_init(const struct options *options, struct progress_line *ret_line)
 {
@@ -68,8 +68,9 @@ void progress_show(void *data, const struct progress *progress)
 	} else if (line->is_shown && line->is_terminal) {
 		draw_bar(line, progress);
 	} else if (line->is_shown && now - line->reported >= REPORT_SECONDS) {
-		fprintf(stderr, "cpuoff: %s: %zu of %zu done, last %s\n", name_phase(progress->phase),
-			progress->done, progress->total, progress->object);
+		fprintf(stderr, "cpuoff: %s: %zu of %zu done, last %s\n",
+			name_phase(progress->phase), progress->done, progress->total,
+			progress->object);
 		line->reported = now;
 	}
 }

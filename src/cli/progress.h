@@ -6,10 +6,10 @@
 #include "cli/options.h"
 
 struct progress_line {
-	bool is_shown;		/* false: only what is waited for is told */
+	bool is_shown; /* false: only what is waited for is told */
 	bool is_terminal;
-	bool is_drawn;		/* a bar stands on the terminal's last line */
-	double reported;	/* when the last line was written */
+	bool is_drawn;	 /* a bar stands on the terminal's last line */
+	double reported; /* when the last line was written */
 };
 
 void progress_init(const struct options *options, struct progress_line *ret_line);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* report.c - what an action has to tell: filled by cli/actions, laid out by cli/text and cli/json */
+/* report.c - what an action has to tell: filled by cli/actions, laid out by cli/text and cli/json
+ */
 #include "cli/report.h"
 
 #include <errno.h>
@@ -67,7 +68,8 @@ bool report_is_refused(struct report *report)
 	if (is_invalid)
 		report_conclude(report, VERDICT_INVALID, EXIT_INVALID);
 	else
-		report_conclude(report, VERDICT_REFUSED, is_permission ? EXIT_PERMISSION : EXIT_REFUSED);
+		report_conclude(report, VERDICT_REFUSED,
+				is_permission ? EXIT_PERMISSION : EXIT_REFUSED);
 	return true;
 }
 
@@ -83,7 +85,8 @@ struct run *report_add_run(struct report *report, struct operation *operation)
 	if (!runs)
 		return NULL;
 	report->runs = runs;
-	runs[report->nr_runs] = (struct run){ .operation = operation, .changed = hwloc_bitmap_alloc() };
+	runs[report->nr_runs] =
+		(struct run){ .operation = operation, .changed = hwloc_bitmap_alloc() };
 	return runs[report->nr_runs].changed ? &runs[report->nr_runs++] : NULL;
 }
 
@@ -99,17 +102,19 @@ void report_forget(struct report *report)
 
 static bool is_journalled(const struct report *report, const struct operation *operation)
 {
-	return operation >= report->journals.list && operation < report->journals.list + report->journals.nr;
+	return operation >= report->journals.list &&
+	       operation < report->journals.list + report->journals.nr;
 }
 
 bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
 		       const struct item *item)
 {
-	if (report->options->request.action != ACTION_RESTORE || !report->options->request.dry_run ||
-	    step->state == STATE_PLANNED)
+	if (report->options->request.action != ACTION_RESTORE ||
+	    !report->options->request.dry_run || step->state == STATE_PLANNED)
 		return true;
 	return item_is_in_force(step, item) &&
-	       (!step->kind->is_per_cpu || hwloc_bitmap_isset(run->changed, (unsigned int)item->id));
+	       (!step->kind->is_per_cpu ||
+		hwloc_bitmap_isset(run->changed, (unsigned int)item->id));
 }
 
 void report_drop_runs(struct report *report)

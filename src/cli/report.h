@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* report.h - what an action has to tell: filled by cli/actions, laid out by cli/text and cli/json */
+/* report.h - what an action has to tell: filled by cli/actions, laid out by cli/text and cli/json
+ */
 #pragma once
 
 #include "cli/options.h"
@@ -43,19 +44,19 @@ struct report {
 	struct cgroups cgroups;
 	struct tasks tasks;
 	struct selection selection;
-	hwloc_bitmap_t target;		/* CPUs that change state */
-	hwloc_bitmap_t survivors;	/* CPUs online that stay so */
-	const char *method;		/* NULL where none was chosen */
+	hwloc_bitmap_t target;	  /* CPUs that change state */
+	hwloc_bitmap_t survivors; /* CPUs online that stay so */
+	const char *method;	  /* NULL where none was chosen */
 	const char *evacuation;
 
-	struct journals journals;	/* operations in force before this one */
-	struct run *runs;		/* one an operation that was made, or undone; in a dry run: planned */
+	struct journals journals; /* operations in force before this one */
+	struct run *runs; /* one an operation that was made, or undone; in a dry run: planned */
 	size_t nr_runs;
 };
 
 /*
- * True where @item belongs to the plan or result of @run: a restore of some CPUs does not touch the items of
- * the others.
+ * True where @item belongs to the plan or result of @run: a restore of some CPUs does not touch the
+ * items of the others.
  */
 bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
 		       const struct item *item);
@@ -74,7 +75,8 @@ bool report_is_refused(struct report *report);
 /* 128 and the number of the signal that came first, or @otherwise. */
 int report_signal_status(int otherwise);
 
-/* Adds a run of @operation, which the report then owns unless it is one of its journals'. NULL: no memory. */
+/* Adds a run of @operation, which the report then owns unless it is one of its journals'. NULL: no
+ * memory. */
 struct run *report_add_run(struct report *report, struct operation *operation);
 
 /* Forgets the runs so far, for another try. */

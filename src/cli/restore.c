@@ -72,7 +72,8 @@ static struct finding *refuse_restore(struct report *report, const char *rule, c
 	_cleanup_free_ char *ids = strdup("");
 
 	for (size_t i = 0; ids && i < report->journals.nr; i++) {
-		char *longer = util_asprintf("%s%s%s", ids, i ? ", " : "", report->journals.list[i].id);
+		char *longer =
+			util_asprintf("%s%s%s", ids, i ? ", " : "", report->journals.list[i].id);
 
 		free(ids);
 		ids = longer;
@@ -90,14 +91,18 @@ static int choose_named(struct report *report, const char *id, struct returns *r
 
 	if (!strcmp(id, "all")) {
 		for (size_t i = journals->nr; !r && i-- > 0;)
-			r = add_returning(report, returns, &journals->list[i], journals->list[i].claim, false);
+			r = add_returning(report, returns, &journals->list[i],
+					  journals->list[i].claim, false);
 		return r;
 	}
 	for (size_t i = 0; i < journals->nr; i++)
 		if (!strcmp(journals->list[i].id, id))
-			return add_returning(report, returns, &journals->list[i], journals->list[i].claim, false);
+			return add_returning(report, returns, &journals->list[i],
+					     journals->list[i].claim, false);
 	what = util_asprintf("there is no operation \"%s\"; those in force are", id);
-	finding = what ? refuse_restore(report, "no-such-operation", "Name one of these, or \"all\".", what) : NULL;
+	finding = what ? refuse_restore(report, "no-such-operation",
+					"Name one of these, or \"all\".", what)
+		       : NULL;
 	if (!finding)
 		return -ENOMEM;
 	finding->is_invalid = true;
@@ -111,10 +116,12 @@ static int choose_only_one(struct report *report, struct returns *returns)
 	if (journals->nr > 1)
 		return refuse_restore(report, "several-operations",
 				      "Name one, as in --restore=ID, or --restore=all.",
-				      "several operations are in force") ?
-			       0 :
-			       -ENOMEM;
-	return journals->nr ? add_returning(report, returns, &journals->list[0], journals->list[0].claim, false) : 0;
+				      "several operations are in force")
+			       ? 0
+			       : -ENOMEM;
+	return journals->nr ? add_returning(report, returns, &journals->list[0],
+					    journals->list[0].claim, false)
+			    : 0;
 }
 
 /* CPUs that no journal knows come back only where they are named one by one. */
@@ -146,17 +153,19 @@ static int refuse_unknown_place(struct report *report, hwloc_const_bitmap_t offl
 {
 	return findings_add(&report->findings, "membership-unknown", SEVERITY_REFUSE, offline,
 			    "Name the CPUs: --restore --cpu LIST.",
-			    "no journal knows CPUs of this selection: membership is unknown while CPUs are "
-			    "offline, since the kernel hides their place") ?
-		       0 :
-		       -ENOMEM;
+			    "no journal knows CPUs of this selection: membership is unknown while "
+			    "CPUs are "
+			    "offline, since the kernel hides their place")
+		       ? 0
+		       : -ENOMEM;
 }
 
 /* True where the selection is made of CPU numbers alone. */
 static bool names_cpus_only(const struct request *request)
 {
 	for (size_t i = 0; i < request->nr_selectors; i++)
-		if (request->selectors[i].kind != SELECT_CPU && request->selectors[i].kind != SELECT_EXCEPT)
+		if (request->selectors[i].kind != SELECT_CPU &&
+		    request->selectors[i].kind != SELECT_EXCEPT)
 			return false;
 	return true;
 }
@@ -212,9 +221,9 @@ static int choose(struct session *session, struct report *report, struct returns
 			return r;
 		returns_free(returns);
 	}
-	return request->nr_selectors ? choose_selected(session, report, returns) :
-	       request->restore_id   ? 0 :
-				       choose_only_one(report, returns);
+	return request->nr_selectors ? choose_selected(session, report, returns)
+	       : request->restore_id ? 0
+				     : choose_only_one(report, returns);
 }
 
 /* A journal that cannot be used must not keep the others from being undone. */
@@ -225,7 +234,8 @@ static void accept_unusable(struct report *report, const struct returns *returns
 			report->findings.list[i].severity = SEVERITY_WARN;
 }
 
-/* The CPUs that come online: all in scope, but for those that some operation still claims afterwards. */
+/* The CPUs that come online: all in scope, but for those that some operation still claims
+ * afterwards. */
 static int find_returning(struct report *report, const struct returns *returns)
 {
 	_cleanup_cpus_ hwloc_bitmap_t kept = hwloc_bitmap_alloc(), left = hwloc_bitmap_alloc();
@@ -269,7 +279,8 @@ static int collect_places(const struct returns *returns, struct place **ret_plac
 }
 
 /* CPUs on standby are judged with the others, and then left. */
-static int judge_return(const struct session *session, struct report *report, const struct returns *returns)
+static int judge_return(const struct session *session, struct report *report,
+			const struct returns *returns)
 {
 	_cleanup_free_ struct place *places = NULL;
 	size_t nr;
@@ -296,8 +307,8 @@ static int return_one(struct session *session, struct report *report, struct ret
 	env.target = returning->scope;
 	env.is_return = true;
 	env.own = returning->operation;
-	r = session_list_others(&report->journals, returning->operation, (const struct operation ***)&env.others,
-			&env.nr_others);
+	r = session_list_others(&report->journals, returning->operation,
+				(const struct operation ***)&env.others, &env.nr_others);
 	if (!r)
 		r = session_pick_ways(report, &env, NULL);
 	if (!r && hwloc_bitmap_intersects(returning->scope, report->target))
@@ -355,9 +366,9 @@ static int note_unknown(struct report *report)
 	list = cpus_format(unknown);
 	return list && findings_add(&report->findings, "offline-unknown", SEVERITY_NOTE, unknown,
 				    "Bring them back by number: --restore --cpu LIST.",
-				    "CPUs %s are offline and no journal knows them", list) ?
-		       0 :
-		       -ENOMEM;
+				    "CPUs %s are offline and no journal knows them", list)
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int restore_chosen(struct session *session, struct report *report, struct returns *returns)
@@ -399,4 +410,3 @@ int actions_restore(struct session *session, struct report *report)
 	hwloc_bitmap_free(returns.standby);
 	return r;
 }
-

@@ -9,10 +9,10 @@
 #include "host/methods.h"
 #include "host/writer.h"
 
-#define WAIT_STEP 0.2
+#define WAIT_STEP      0.2
 #define REPORT_SECONDS 5.0
 
-/* ---- reading everything ------------------------------------------------------------------------ */
+/* ---- reading everything ------------------------------------------------------------------ */
 
 static int read_boot_id(const struct root *root, char **ret_boot_id)
 {
@@ -38,9 +38,9 @@ static int open_state(struct session *session, struct report *report)
 	return findings_add(&report->findings, "state-directory", SEVERITY_REFUSE, NULL,
 			    "It must be a directory, not a link, that only root can write.",
 			    "the state directory %s cannot be used: %s", report->options->state_dir,
-			    strerror(-r)) ?
-		       0 :
-		       -ENOMEM;
+			    strerror(-r))
+		       ? 0
+		       : -ENOMEM;
 }
 
 int session_gather(struct session *session, struct report *report)
@@ -51,28 +51,31 @@ int session_gather(struct session *session, struct report *report)
 	if (!session->root) {
 		r = root_open(report->options->sysroot, &session->root);
 		if (r)
-			return findings_add(&report->findings, "sysroot", SEVERITY_REFUSE, NULL,
-					    "Name a directory that holds a machine's /sys and /proc.",
-					    "%s is not the root of a machine, which needs "
-					    "sys/devices/system/cpu: %s",
-					    report->options->sysroot, strerror(-r)) ?
-				       -EINVAL :
-				       -ENOMEM;
+			return findings_add(
+				       &report->findings, "sysroot", SEVERITY_REFUSE, NULL,
+				       "Name a directory that holds a machine's /sys and /proc.",
+				       "%s is not the root of a machine, which needs "
+				       "sys/devices/system/cpu: %s",
+				       report->options->sysroot, strerror(-r))
+				       ? -EINVAL
+				       : -ENOMEM;
 		r = read_boot_id(session->root, &session->boot_id);
 		if (r)
 			return r;
 	}
 	r = topology_read_machine(session->root, &report->machine);
 	if (r)
-		return findings_add(&report->findings, "machine-unreadable", SEVERITY_REFUSE, NULL, NULL,
+		return findings_add(&report->findings, "machine-unreadable", SEVERITY_REFUSE, NULL,
+				    NULL,
 				    "the CPUs below %s/sys/devices/system/cpu cannot be read: %s",
-				    report->options->sysroot, strerror(-r)) ?
-			       -EINVAL :
-			       -ENOMEM;
+				    report->options->sysroot, strerror(-r))
+			       ? -EINVAL
+			       : -ENOMEM;
 	r = open_state(session, report);
 	if (r)
 		return r;
-	return journal_load_all(session->state, session->boot_id, &report->findings, &report->journals);
+	return journal_load_all(session->state, session->boot_id, &report->findings,
+				&report->journals);
 }
 
 int session_read_work(struct session *session, struct report *report)
@@ -97,7 +100,7 @@ int session_gather_work(struct session *session, struct report *report)
 	return r ? r : session_read_work(session, report);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------- */
+/* ---- judging ----------------------------------------------------------------------------- */
 
 int session_resolve(struct session *session, struct report *report)
 {
@@ -109,16 +112,16 @@ int session_resolve(struct session *session, struct report *report)
 	if (!r && topology_load(session->root, &topology))
 		topology = NULL; /* the selection says so, and goes on with the kernel's files */
 	if (!r)
-		r = select_resolve(&report->options->request, session->root, &report->machine, topology,
-				   operations, nr, &report->findings, &report->selection);
+		r = select_resolve(&report->options->request, session->root, &report->machine,
+				   topology, operations, nr, &report->findings, &report->selection);
 	topology_free(topology);
 	free(operations);
 	return r;
 }
 
 /* A file that has to be written later, and may not be. */
-static void check_access(const struct session *session, const struct report *report, char *path, size_t size,
-			 struct facts *facts)
+static void check_access(const struct session *session, const struct report *report, char *path,
+			 size_t size, struct facts *facts)
 {
 	unsigned int cpu;
 
@@ -141,20 +144,22 @@ static void check_access(const struct session *session, const struct report *rep
 	}
 }
 
-/* kernel/sched/rt.c: the share of each CPU that deadline tasks may have, 0 where nothing limits it. */
+/* kernel/sched/rt.c: the share of each CPU that deadline tasks may have, 0 where nothing limits it.
+ */
 static double read_deadline_limit(const struct root *root)
 {
 	long runtime, period;
 
 	if (root_read_long(root, &runtime, "proc/sys/kernel/sched_rt_runtime_us") ||
-	    root_read_long(root, &period, "proc/sys/kernel/sched_rt_period_us") || runtime < 0 || period <= 0)
+	    root_read_long(root, &period, "proc/sys/kernel/sched_rt_period_us") || runtime < 0 ||
+	    period <= 0)
 		return 0;
 	return (double)runtime / (double)period;
 }
 
 int session_judge(const struct session *session, struct report *report,
-		 int (*preflight)(const struct facts *, struct findings *), const struct place *places,
-		 size_t nr_places)
+		  int (*preflight)(const struct facts *, struct findings *),
+		  const struct place *places, size_t nr_places)
 {
 	char path[80];
 	struct facts facts = {
@@ -173,7 +178,7 @@ int session_judge(const struct session *session, struct report *report,
 	return preflight(&facts, &report->findings);
 }
 
-/* ---- the lock ------------------------------------------------------------------------------------ */
+/* ---- the lock ---------------------------------------------------------------------------- */
 
 static int refuse_locked(struct report *report, pid_t holder)
 {
@@ -204,7 +209,8 @@ static int wait_for_lock(struct session *session, struct report *report)
 		if (!may_wait(report, r))
 			return refuse_locked(report, holder);
 		if (watcher_interrupts(session->watcher)) {
-			report_conclude(report, VERDICT_REFUSED, report_signal_status(EXIT_REFUSED));
+			report_conclude(report, VERDICT_REFUSED,
+					report_signal_status(EXIT_REFUSED));
 			return -EINTR;
 		}
 		if (util_now() - reported >= REPORT_SECONDS) {
@@ -223,10 +229,11 @@ static int wait_for_lock(struct session *session, struct report *report)
 
 static int refuse_state(struct report *report, int r)
 {
-	struct finding *finding = findings_add(
-		&report->findings, "permission", SEVERITY_REFUSE, NULL,
-		"Run cpuoff as root, with a state directory that can be written.",
-		"the state directory %s cannot be used: %s", report->options->state_dir, strerror(-r));
+	struct finding *finding =
+		findings_add(&report->findings, "permission", SEVERITY_REFUSE, NULL,
+			     "Run cpuoff as root, with a state directory that can be written.",
+			     "the state directory %s cannot be used: %s",
+			     report->options->state_dir, strerror(-r));
 
 	if (!finding)
 		return -ENOMEM;
@@ -271,7 +278,7 @@ int session_lock(struct session *session, struct report *report)
 	return util_now() - start >= WAIT_STEP || journals_changed(session, report);
 }
 
-/* ---- planning and running ------------------------------------------------------------------------ */
+/* ---- planning and running ---------------------------------------------------------------- */
 
 void session_init_env(struct session *session, struct report *report, struct step_env *ret_env)
 {
@@ -293,10 +300,10 @@ static int refuse_way(struct report *report, bool is_unknown, const char *what, 
 {
 	struct finding *finding =
 		is_unknown ? findings_add(&report->findings, "no-such-way", SEVERITY_REFUSE, NULL,
-					  "See cpuoff --help.", "there is no %s \"%s\"", what, name) :
-			     findings_add(&report->findings, "way-unusable", SEVERITY_REFUSE, NULL,
-					  "Leave the choice to cpuoff with auto.", "the %s %s cannot be used: %s",
-					  what, name, why_not);
+					  "See cpuoff --help.", "there is no %s \"%s\"", what, name)
+			   : findings_add(&report->findings, "way-unusable", SEVERITY_REFUSE, NULL,
+					  "Leave the choice to cpuoff with auto.",
+					  "the %s %s cannot be used: %s", what, name, why_not);
 
 	if (!finding)
 		return -ENOMEM;
@@ -309,10 +316,12 @@ int session_pick_ways(struct report *report, struct step_env *env, const struct 
 	const struct request *request = env->request;
 	char why_not[512] = "";
 	const char *reason = why_not;
-	int r = evacuations_pick(request->migrate, env, failed, &env->evacuation, why_not, sizeof(why_not));
+	int r = evacuations_pick(request->migrate, env, failed, &env->evacuation, why_not,
+				 sizeof(why_not));
 
 	if (r == -EINVAL || r == -EOPNOTSUPP)
-		return refuse_way(report, r == -EINVAL, "way of migration", request->migrate, reason);
+		return refuse_way(report, r == -EINVAL, "way of migration", request->migrate,
+				  reason);
 	if (r)
 		return r;
 	r = methods_pick(request->method, env, &env->method, &reason);
@@ -324,7 +333,7 @@ int session_pick_ways(struct report *report, struct step_env *env, const struct 
 }
 
 int session_list_others(const struct journals *journals, const struct operation *own,
-		       const struct operation ***ret_others, size_t *ret_nr)
+			const struct operation ***ret_others, size_t *ret_nr)
 {
 	const struct operation **others = calloc(journals->nr + 1, sizeof(*others));
 
@@ -338,8 +347,8 @@ int session_list_others(const struct journals *journals, const struct operation 
 	return 0;
 }
 
-int session_execute(struct session *session, struct run *run, enum outcome (*direction)(struct run *),
-		   enum outcome *ret_outcome)
+int session_execute(struct session *session, struct run *run,
+		    enum outcome (*direction)(struct run *), enum outcome *ret_outcome)
 {
 	int r = journal_new(session->state, run->operation, &run->journal);
 

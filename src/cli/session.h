@@ -12,41 +12,43 @@
 struct session {
 	const struct watcher *watcher;
 	struct root *root;
-	struct state *state;	/* NULL where there is no state directory yet */
+	struct state *state; /* NULL where there is no state directory yet */
 	bool is_locked;
 	char *boot_id;
 };
 
 /*
- * Reads the machine and the journals into @report, anew if called again. Changes nothing. Returns 0; -EINVAL
- * where that is impossible, with the finding that says why; or -errno.
+ * Reads the machine and the journals into @report, anew if called again. Changes nothing. Returns
+ * 0; -EINVAL where that is impossible, with the finding that says why; or -errno.
  */
 int session_gather(struct session *session, struct report *report) _must_check_;
 
-/* Reads the machine, its tasks and its cpusets anew, and leaves the journals. Returns 0 or -errno. */
+/* Reads the machine, its tasks and its cpusets anew, and leaves the journals. Returns 0 or -errno.
+ */
 int session_read_work(struct session *session, struct report *report) _must_check_;
 
 /* Reads tasks and cpusets, too, for those who will move them. Returns as session_gather(). */
 int session_gather_work(struct session *session, struct report *report) _must_check_;
 
 /*
- * Chooses the offline method and the way of moving work, after the one that @failed or from the first on, and
- * puts them into @env. Where that is impossible, a finding says why. Returns 0 or -errno.
+ * Chooses the offline method and the way of moving work, after the one that @failed or from the
+ * first on, and puts them into @env. Where that is impossible, a finding says why. Returns 0 or
+ * -errno.
  */
-int session_pick_ways(struct report *report, struct step_env *env, const struct evacuation *failed)
-	_must_check_;
+int session_pick_ways(struct report *report, struct step_env *env,
+		      const struct evacuation *failed) _must_check_;
 
 /* Resolves the request's selectors into report->selection. */
 int session_resolve(struct session *session, struct report *report) _must_check_;
 
 /* Runs the rules of @preflight over report->target; @places are those of CPUs to bring back. */
 int session_judge(const struct session *session, struct report *report,
-		  int (*preflight)(const struct facts *, struct findings *), const struct place *places,
-		  size_t nr_places) _must_check_;
+		  int (*preflight)(const struct facts *, struct findings *),
+		  const struct place *places, size_t nr_places) _must_check_;
 
 /*
- * Takes the lock. Returns 0; 1 where everything must be read again, since others were at work after it was
- * read; or a negative value with the verdict set.
+ * Takes the lock. Returns 0; 1 where everything must be read again, since others were at work after
+ * it was read; or a negative value with the verdict set.
  */
 int session_lock(struct session *session, struct report *report) _must_check_;
 
@@ -58,7 +60,8 @@ int session_list_others(const struct journals *journals, const struct operation 
 			const struct operation ***ret_others, size_t *ret_nr) _must_check_;
 
 /* Makes everything that the run and its way back need, then runs it in @direction. */
-int session_execute(struct session *session, struct run *run, enum outcome (*direction)(struct run *),
+int session_execute(struct session *session, struct run *run,
+		    enum outcome (*direction)(struct run *),
 		    enum outcome *ret_outcome) _must_check_;
 
 void session_close(struct session *session);

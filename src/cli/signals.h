@@ -5,8 +5,8 @@
 #include <signal.h>
 
 /*
- * Counts SIGINT and SIGTERM, and ignores SIGHUP, SIGPIPE and SIGTSTP: a dropped session lets a run finish.
- * Returns the counter, for struct watcher.
+ * Counts SIGINT and SIGTERM, and ignores SIGHUP, SIGPIPE and SIGTSTP: a dropped session lets a run
+ * finish. Returns the counter, for struct watcher.
  */
 const volatile sig_atomic_t *signals_install(void);
 

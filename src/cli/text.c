@@ -8,13 +8,14 @@
 #include "cli/list.h"
 #include "core/explain.h"
 
-/* ---- stderr ------------------------------------------------------------------------------------ */
+/* ---- stderr ------------------------------------------------------------------------------ */
 
 static void print_finding(const struct finding *finding)
 {
 	static const char *const words[] = { "note", "warning", "refused" };
 
-	fprintf(stderr, "cpuoff: %s: %s [%s]\n", words[finding->severity], finding->message, finding->rule);
+	fprintf(stderr, "cpuoff: %s: %s [%s]\n", words[finding->severity], finding->message,
+		finding->rule);
 	if (finding->remedy[0])
 		fprintf(stderr, "cpuoff:    %s\n", finding->remedy);
 }
@@ -31,8 +32,8 @@ static void print_findings(const struct report *report)
 
 static void print_failure(const struct report *report, const struct item *item)
 {
-	bool is_return = report->options->request.action == ACTION_RESTORE ||
-			 item->state == STATE_APPLIED;
+	bool is_return =
+		report->options->request.action == ACTION_RESTORE || item->state == STATE_APPLIED;
 	struct explanation explanation;
 
 	if (explain_failure(item, is_return, &explanation))
@@ -65,8 +66,9 @@ static void print_failures(const struct report *report)
 		const struct run *run = &report->runs[i];
 
 		if (run->error == ECANCELED)
-			fprintf(stderr, "cpuoff: the isolated partition was no longer in force: somebody "
-					"changed cpusets meanwhile\n");
+			fprintf(stderr,
+				"cpuoff: the isolated partition was no longer in force: somebody "
+				"changed cpusets meanwhile\n");
 		if (run->journal_error)
 			fprintf(stderr, "cpuoff: the journal %s could not be written: %s\n",
 				run->operation->id, strerror(run->journal_error));
@@ -75,7 +77,7 @@ static void print_failures(const struct report *report)
 	}
 }
 
-/* ---- the plan ----------------------------------------------------------------------------------- */
+/* ---- the plan ---------------------------------------------------------------------------- */
 
 static void print_cpus(const char *title, hwloc_const_bitmap_t cpus, const char *rest)
 {
@@ -95,7 +97,8 @@ static void print_values(const char *object, int width, const struct item *item,
 /* One line a step, with the first and the last of its items, and with -v one line an item. */
 static void print_step(const struct report *report, const struct run *run, const struct step *step)
 {
-	bool is_undone = report->options->request.action == ACTION_RESTORE && step_is_in_force(step);
+	bool is_undone =
+		report->options->request.action == ACTION_RESTORE && step_is_in_force(step);
 	const struct item *first = NULL, *last = NULL;
 	size_t nr = 0;
 
@@ -146,7 +149,8 @@ static void print_plan(const struct report *report)
 	bool is_return = report->options->request.action == ACTION_RESTORE;
 
 	print_cpus(is_return ? "bring back" : "take offline", report->target,
-		   report->exit_status == EXIT_PARTIAL ? "  PARTIAL: not all of the selection" : "");
+		   report->exit_status == EXIT_PARTIAL ? "  PARTIAL: not all of the selection"
+						       : "");
 	print_cpus(is_return ? "online now" : "stay online", report->survivors, "");
 	if (report->method)
 		printf("%-14s method %s, work is moved by: %s\n", "how", report->method,
@@ -155,7 +159,7 @@ static void print_plan(const struct report *report)
 	printf("This was a dry run: nothing was changed.\n");
 }
 
-/* ---- the result ---------------------------------------------------------------------------------- */
+/* ---- the result -------------------------------------------------------------------------- */
 
 static void print_offline(const struct report *report)
 {
@@ -164,18 +168,20 @@ static void print_offline(const struct report *report)
 	unsigned int count = cpus_count(run->changed);
 
 	if (report->verdict == VERDICT_DONE)
-		printf("%u CPU%s offline: %s, in %.2f s.\n", count, count == 1 ? " is" : "s are", changed,
-		       run->seconds);
+		printf("%u CPU%s offline: %s, in %.2f s.\n", count, count == 1 ? " is" : "s are",
+		       changed, run->seconds);
 	else if (report->verdict == VERDICT_PARTIAL)
-		printf("PARTIAL: only %u CPU%s offline: %s. The hardware must not be removed.\n", count,
-		       count == 1 ? " is" : "s are", changed);
+		printf("PARTIAL: only %u CPU%s offline: %s. The hardware must not be removed.\n",
+		       count, count == 1 ? " is" : "s are", changed);
 	else if (report->verdict == VERDICT_ROLLED_BACK)
 		printf("Everything was put back: the machine is as before.\n");
 	else if (report->verdict == VERDICT_FAILED || report->verdict == VERDICT_STUCK)
-		printf("Not everything could be put back; still offline: %s. Run cpuoff --restore=%s.\n",
+		printf("Not everything could be put back; still offline: %s. Run cpuoff "
+		       "--restore=%s.\n",
 		       changed[0] ? changed : "none", run->operation->id);
 	if (report->verdict == VERDICT_DONE || report->verdict == VERDICT_PARTIAL)
-		printf("They stay off until cpuoff --restore=%s, or a reboot.\n", run->operation->id);
+		printf("They stay off until cpuoff --restore=%s, or a reboot.\n",
+		       run->operation->id);
 }
 
 static void print_restore(const struct report *report)
@@ -215,11 +221,13 @@ static void print_status(const struct report *report)
 		printf("No operation is in force.\n");
 	for (size_t i = 0; i < report->journals.nr; i++) {
 		const struct operation *operation = &report->journals.list[i];
-		_cleanup_cpus_ hwloc_bitmap_t drift = hwloc_bitmap_alloc(), off = hwloc_bitmap_alloc();
+		_cleanup_cpus_ hwloc_bitmap_t drift = hwloc_bitmap_alloc(),
+					      off = hwloc_bitmap_alloc();
 
 		printf("%s\n", operation->id);
 		printf("  %-12s %s, by: %s\n", "started", operation->started, operation->command);
-		if (!drift || !off || hwloc_bitmap_andnot(off, operation->claim, report->machine.online) < 0 ||
+		if (!drift || !off ||
+		    hwloc_bitmap_andnot(off, operation->claim, report->machine.online) < 0 ||
 		    operation_find_drift(operation, report->machine.online, drift))
 			return;
 		print_cpus("  off", off, "");
@@ -229,7 +237,9 @@ static void print_status(const struct report *report)
 		for (size_t j = 0; j < operation->nr_steps; j++)
 			if (step_is_in_force(&operation->steps[j]))
 				printf(" %s%s", operation->steps[j].kind->name,
-				       operation->steps[j].state == STATE_APPLYING ? " (interrupted)" : "");
+				       operation->steps[j].state == STATE_APPLYING
+					       ? " (interrupted)"
+					       : "");
 		printf("\n  %-12s cpuoff --restore=%s\n", "undo with", operation->id);
 	}
 }

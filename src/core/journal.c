@@ -25,9 +25,10 @@ struct journal {
 	size_t length;
 };
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------- */
 
-/* Set where a part of the document could not be made: an incomplete journal must never be written. */
+/* Set where a part of the document could not be made: an incomplete journal must never be written.
+ */
 static bool is_incomplete;
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
@@ -124,8 +125,8 @@ static struct json_object *make_operation(const struct operation *operation)
 #define FLAGS (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 /*
- * The text of the document, which owns it, or NULL. json-c leaves out what it has no memory for, without a word:
- * only a text that comes out alike twice is whole.
+ * The text of the document, which owns it, or NULL. json-c leaves out what it has no memory for,
+ * without a word: only a text that comes out alike twice is whole.
  */
 static const char *format_document(struct json_object *object)
 {
@@ -136,7 +137,8 @@ static const char *format_document(struct json_object *object)
 	return text && strlen(text) == length ? text : NULL;
 }
 
-int journal_new(struct state *state, const struct operation *operation, struct journal **ret_journal)
+int journal_new(struct state *state, const struct operation *operation,
+		struct journal **ret_journal)
 {
 	struct journal *journal = calloc(1, sizeof(*journal));
 	struct json_object *object;
@@ -170,8 +172,8 @@ void journal_free(struct journal *journal)
 }
 
 /*
- * Overwrites the next state after @at and returns where it ends. The token cannot stand inside a text, where
- * quotes are escaped. White space after a shorter word keeps the length.
+ * Overwrites the next state after @at and returns where it ends. The token cannot stand inside a
+ * text, where quotes are escaped. White space after a shorter word keeps the length.
  */
 static char *put_state(char *at, enum step_state state)
 {
@@ -207,7 +209,7 @@ int journal_remove(struct journal *journal)
 	return journal->is_on_disk ? state_remove(journal->state, journal->operation->id) : 0;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 /* Where a journal is damaged: the first key that is missing or has a wrong value. */
 struct reader {
@@ -316,7 +318,8 @@ static int read_step(struct reader *reader, struct json_object *object, struct o
 	return r;
 }
 
-static int read_places(struct reader *reader, struct json_object *object, struct operation *operation)
+static int read_places(struct reader *reader, struct json_object *object,
+		       struct operation *operation)
 {
 	struct json_object *cpus = get(reader, object, "cpus", json_type_array);
 	size_t nr = cpus ? json_object_array_length(cpus) : 0;
@@ -341,7 +344,8 @@ static int read_places(struct reader *reader, struct json_object *object, struct
 }
 
 /* @operation is filled as far as it goes; with a wrong key it must not be used. */
-static int read_operation(struct reader *reader, struct json_object *object, struct operation *operation)
+static int read_operation(struct reader *reader, struct json_object *object,
+			  struct operation *operation)
 {
 	struct json_object *steps = get(reader, object, "steps", json_type_array);
 	int r;
@@ -380,7 +384,7 @@ static struct json_object *parse_text(const char *text)
 }
 
 #define UNUSABLE_REMEDY                                                                            \
-	"Nothing of it was used. Bring CPUs back by number with --restore --cpu LIST; remove the "   \
+	"Nothing of it was used. Bring CPUs back by number with --restore --cpu LIST; remove the " \
 	"file once the machine is as it should be."
 
 static int report_unusable(struct journals *journals, struct findings *findings,
@@ -388,9 +392,9 @@ static int report_unusable(struct journals *journals, struct findings *findings,
 {
 	journals->has_unusable = true;
 	return findings_add(findings, "journal-unusable", SEVERITY_REFUSE, NULL, UNUSABLE_REMEDY,
-			    "the journal %s/%s.json %s", state_path(state), id, why) ?
-		       0 :
-		       -ENOMEM;
+			    "the journal %s/%s.json %s", state_path(state), id, why)
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int keep(struct journals *journals, struct operation *operation)
@@ -416,7 +420,8 @@ static int take_object(const struct state *state, const char *id, struct json_ob
 	int r;
 
 	if (!reader.wrong_key && format > JOURNAL_FORMAT) {
-		snprintf(why, sizeof(why), "has format %lld, from a newer cpuoff; this one reads up to %d",
+		snprintf(why, sizeof(why),
+			 "has format %lld, from a newer cpuoff; this one reads up to %d",
 			 (long long)format, JOURNAL_FORMAT);
 		return report_unusable(journals, findings, state, id, why);
 	}
@@ -426,15 +431,17 @@ static int take_object(const struct state *state, const char *id, struct json_ob
 	if (!r && !reader.wrong_key && strcmp(operation.id, id))
 		reader.wrong_key = "id";
 	if (!r && reader.wrong_key) {
-		snprintf(why, sizeof(why), "is damaged: \"%s\" is missing or wrong", reader.wrong_key);
+		snprintf(why, sizeof(why), "is damaged: \"%s\" is missing or wrong",
+			 reader.wrong_key);
 		r = report_unusable(journals, findings, state, id, why);
 	} else if (!r && strcmp(operation.boot_id, boot_id)) {
-		r = findings_add(findings, "journal-of-another-boot", SEVERITY_NOTE, operation.claim,
+		r = findings_add(findings, "journal-of-another-boot", SEVERITY_NOTE,
+				 operation.claim,
 				 "Its changes ended with that boot; the file can be removed.",
 				 "the journal %s/%s.json is from another boot and is not used",
-				 state_path(state), id) ?
-			    0 :
-			    -ENOMEM;
+				 state_path(state), id)
+			    ? 0
+			    : -ENOMEM;
 	} else if (!r) {
 		r = keep(journals, &operation);
 	}
@@ -462,7 +469,8 @@ static int load(const struct state *state, const char *id, const char *boot_id,
 	object = parse_text(text);
 	if (!object || !json_object_is_type(object, json_type_object)) {
 		json_object_put(object);
-		return report_unusable(journals, findings, state, id, "is damaged: it is not valid JSON");
+		return report_unusable(journals, findings, state, id,
+				       "is damaged: it is not valid JSON");
 	}
 	r = take_object(state, id, object, boot_id, findings, journals);
 	json_object_put(object);

@@ -2,8 +2,8 @@
 /*
  * journal.h - an operation on disk: the plan with its progress, in JSON
  *
- * The text is made once, before the first change; afterwards only the states in it are overwritten in place,
- * so that saving it on the way back needs no memory.
+ * The text is made once, before the first change; afterwards only the states in it are overwritten
+ * in place, so that saving it on the way back needs no memory.
  */
 #pragma once
 
@@ -15,28 +15,32 @@
 
 struct journal;
 
-/* Makes the text for @operation, which must not get new steps or items any more. Returns 0 or -errno. */
-int journal_new(struct state *state, const struct operation *operation, struct journal **ret_journal)
-	_must_check_;
+/* Makes the text for @operation, which must not get new steps or items any more. Returns 0 or
+ * -errno. */
+int journal_new(struct state *state, const struct operation *operation,
+		struct journal **ret_journal) _must_check_;
 void journal_free(struct journal *journal);
 
-/* Brings the states up to date and writes the whole journal. Allocates nothing. Returns 0 or -errno. */
+/* Brings the states up to date and writes the whole journal. Allocates nothing. Returns 0 or
+ * -errno. */
 int journal_save(struct journal *journal) _must_check_;
 
 /* Removes it from the disk, where it is there: everything in it is undone. */
 int journal_remove(struct journal *journal) _must_check_;
 
 struct journals {
-	struct operation *list;	/* of this boot, oldest first */
+	struct operation *list; /* of this boot, oldest first */
 	size_t nr;
-	size_t nr_files;	/* all that are there, also those that were left out */
-	bool has_unusable;	/* one of this boot may be there, but cannot be read: its claims are unknown */
+	size_t nr_files;   /* all that are there, also those that were left out */
+	bool has_unusable; /* one of this boot may be there, but cannot be read: its claims are
+			      unknown */
 };
 
 /*
- * Loads all journals. One that is damaged, of a newer format or not safely owned is left out whole and
- * reported in @findings, as a refusal; one of another boot as a note, since its changes ended with that
- * boot. @state may be NULL: no journals. Returns 0 or -errno. The caller frees @ret_journals.
+ * Loads all journals. One that is damaged, of a newer format or not safely owned is left out whole
+ * and reported in @findings, as a refusal; one of another boot as a note, since its changes ended
+ * with that boot. @state may be NULL: no journals. Returns 0 or -errno. The caller frees
+ * @ret_journals.
  */
 int journal_load_all(const struct state *state, const char *boot_id, struct findings *findings,
 		     struct journals *ret_journals) _must_check_;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan.c - from a target to the list of steps: what would be done, in which order, and how it is undone */
+/* plan.c - from a target to the list of steps: what would be done, in which order, and how it is
+ * undone */
 #include "core/plan.h"
 
 #include <errno.h>
@@ -46,7 +47,8 @@ static int add_places(const struct step_env *env, struct operation *operation)
 	return 0;
 }
 
-/* The kernel hides the place of CPUs that another operation has taken; that one's journal knows it. */
+/* The kernel hides the place of CPUs that another operation has taken; that one's journal knows it.
+ */
 static void adopt_places(const struct step_env *env, struct operation *operation)
 {
 	for (size_t i = 0; i < operation->nr_places; i++)
@@ -100,7 +102,8 @@ int plan_return(struct step_env *env, struct operation *operation)
 		if ((*kind)->is_per_cpu)
 			continue;
 		r = add_step(env, operation, *kind);
-		if (!r && operation->nr_steps > nr && operation->steps[nr].lifetime != LIFETIME_DURING)
+		if (!r && operation->nr_steps > nr &&
+		    operation->steps[nr].lifetime != LIFETIME_DURING)
 			step_free(&operation->steps[--operation->nr_steps]);
 	}
 	return r;
@@ -152,7 +155,7 @@ int plan_identify(struct operation *operation, const char *boot_id, const char *
 	operation->started = strdup(started);
 	operation->command = strdup(command);
 	return operation->id && operation->boot_id && operation->version && operation->started &&
-			       operation->command ?
-		       0 :
-		       -ENOMEM;
+			       operation->command
+		       ? 0
+		       : -ENOMEM;
 }

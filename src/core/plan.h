@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan.h - from a target to the list of steps: what would be done, in which order, and how it is undone */
+/* plan.h - from a target to the list of steps: what would be done, in which order, and how it is
+ * undone */
 #pragma once
 
 #include "base/step.h"
 
 /*
- * Plans taking env->target offline, through every kind of step, for the operation of which id, boot id,
- * version, start and command are set. Returns 0 or -errno. Changes nothing.
+ * Plans taking env->target offline, through every kind of step, for the operation of which id, boot
+ * id, version, start and command are set. Returns 0 or -errno. Changes nothing.
  */
 int plan_offline(struct step_env *env, struct operation *operation) _must_check_;
 
 /*
- * Plans the return of env->target: the operation keeps its steps in force, and gets those afresh that are in
- * force only while CPUs change state. Returns 0 or -errno. Changes nothing.
+ * Plans the return of env->target: the operation keeps its steps in force, and gets those afresh
+ * that are in force only while CPUs change state. Returns 0 or -errno. Changes nothing.
  */
 int plan_return(struct step_env *env, struct operation *operation) _must_check_;
 
 /*
- * Makes @operation one that has taken env->target offline, for CPUs that no journal knows. Returns 0 or
- * -errno. Changes nothing.
+ * Makes @operation one that has taken env->target offline, for CPUs that no journal knows. Returns
+ * 0 or -errno. Changes nothing.
  */
 int plan_adopt(struct step_env *env, struct operation *operation) _must_check_;
 
 /*
- * Sets id (the time, and a number where that is taken already), version, start and command. @boot_id is
- * copied. Returns 0 or -errno.
+ * Sets id (the time, and a number where that is taken already), version, start and command.
+ * @boot_id is copied. Returns 0 or -errno.
  */
 int plan_identify(struct operation *operation, const char *boot_id, const char *version,
-		  const char *command, const struct operation *others, size_t nr_others) _must_check_;
+		  const char *command, const struct operation *others,
+		  size_t nr_others) _must_check_;

@@ -9,8 +9,8 @@
 #include "host/partition.h"
 
 /*
- * A rule's check puts into @cpus the CPUs concerned and returns the sentence, to be freed, or NULL with @cpus
- * empty where there is nothing to say.
+ * A rule's check puts into @cpus the CPUs concerned and returns the sentence, to be freed, or NULL
+ * with @cpus empty where there is nothing to say.
  */
 struct rule {
 	const char *id;
@@ -60,7 +60,7 @@ _printf_(3, 4) static char *add_name(char *list, size_t nr, const char *fmt, ...
 	return name ? util_asprintf("%s%s%s", list, nr ? ", " : "", name) : NULL;
 }
 
-/* ---- taking CPUs offline ---------------------------------------------------------------------- */
+/* ---- taking CPUs offline ----------------------------------------------------------------- */
 
 static char *check_permission(const struct facts *facts, hwloc_bitmap_t cpus)
 {
@@ -98,9 +98,10 @@ static char *check_contradiction(const struct facts *facts, hwloc_bitmap_t cpus)
 		hwloc_bitmap_or(cpus, cpus, contradiction->cpus);
 		message = add_name(message, nr++, "%s", contradiction->message);
 	}
-	return nr ? told(util_asprintf("the kernel's files contradict each other: %s", message ? message : ""),
-			 facts, cpus) :
-		    NULL;
+	return nr ? told(util_asprintf("the kernel's files contradict each other: %s",
+				       message ? message : ""),
+			 facts, cpus)
+		  : NULL;
 }
 
 static char *check_nothing_remains(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -119,8 +120,8 @@ static bool housekeeper_stays(const struct facts *facts, hwloc_const_bitmap_t sp
 }
 
 /*
- * kernel/time/hrtimer.c hands the timers of a dying CPU to an online one outside of nohz_full=. Where there
- * is none, 6.1 to 7.3 index past the last CPU and panic.
+ * kernel/time/hrtimer.c hands the timers of a dying CPU to an online one outside of nohz_full=.
+ * Where there is none, 6.1 to 7.3 index past the last CPU and panic.
  */
 static char *check_housekeeping_timer(const struct facts *facts, hwloc_bitmap_t cpus)
 {
@@ -130,10 +131,12 @@ static char *check_housekeeping_timer(const struct facts *facts, hwloc_bitmap_t 
 		return NULL;
 	hwloc_bitmap_andnot(cpus, facts->target, facts->machine->nohz_full);
 	list = cpus_format(facts->machine->nohz_full);
-	return told(util_asprintf("only CPUs of nohz_full= (%s) would remain: taking the last CPU outside "
-				  "of it makes the kernel panic",
-				  list ? list : ""),
-		    facts, cpus);
+	return told(
+		util_asprintf(
+			"only CPUs of nohz_full= (%s) would remain: taking the last CPU outside "
+			"of it makes the kernel panic",
+			list ? list : ""),
+		facts, cpus);
 }
 
 /* kernel/cpu.c, cpu_down_maps_locked(): EBUSY for the last CPU that is not isolated. */
@@ -145,10 +148,12 @@ static char *check_housekeeping_domain(const struct facts *facts, hwloc_bitmap_t
 		return NULL;
 	hwloc_bitmap_andnot(cpus, facts->target, facts->machine->isolated);
 	list = cpus_format(facts->machine->isolated);
-	return told(util_asprintf("only isolated CPUs (%s) would remain: the kernel keeps the last CPU that "
-				  "is not isolated",
-				  list ? list : ""),
-		    facts, cpus);
+	return told(
+		util_asprintf(
+			"only isolated CPUs (%s) would remain: the kernel keeps the last CPU that "
+			"is not isolated",
+			list ? list : ""),
+		facts, cpus);
 }
 
 static char *check_cpu0(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -157,7 +162,8 @@ static char *check_cpu0(const struct facts *facts, hwloc_bitmap_t cpus)
 	    !facts->machine->cpus[0].has_online_file)
 		return NULL;
 	hwloc_bitmap_set(cpus, 0);
-	return strdup("cpu0 is in the selection: firmware, suspend and some interrupts may need it");
+	return strdup(
+		"cpu0 is in the selection: firmware, suspend and some interrupts may need it");
 }
 
 /* Who asks for the later threads alone wants the first ones to stay. */
@@ -189,12 +195,12 @@ static char *check_sibling_stays(const struct facts *facts, hwloc_bitmap_t cpus)
 	list = cpus_format(cpus);
 	if (!list)
 		return NULL;
-	return cpus_count(cpus) == 1 ?
-		       util_asprintf("%s shares a core with the selection and stays online", list) :
-		       util_asprintf("%s share cores with the selection and stay online", list);
+	return cpus_count(cpus) == 1
+		       ? util_asprintf("%s shares a core with the selection and stays online", list)
+		       : util_asprintf("%s share cores with the selection and stay online", list);
 }
 
-/* ---- tasks and cpusets ------------------------------------------------------------------------ */
+/* ---- tasks and cpusets ------------------------------------------------------------------- */
 
 static bool is_pinned_to_target(const struct facts *facts, const struct task *task)
 {
@@ -215,14 +221,14 @@ static char *check_pinned(const struct facts *facts, hwloc_bitmap_t cpus)
 			continue;
 		hwloc_bitmap_or(cpus, cpus, task->mask);
 		mask = cpus_format(task->mask);
-		names = add_name(names, nr++, "%d %s on %s%s", (int)task->tid, task->comm, mask ? mask : "",
-				 task_is_realtime(task) ? " (real-time)" : "");
+		names = add_name(names, nr++, "%d %s on %s%s", (int)task->tid, task->comm,
+				 mask ? mask : "", task_is_realtime(task) ? " (real-time)" : "");
 	}
 	if (!nr)
 		return NULL;
 	hwloc_bitmap_and(cpus, cpus, facts->target);
-	return util_asprintf("%zu thread%s pinned to the target alone: %s", nr, nr == 1 ? " is" : "s are",
-			     names ? names : "");
+	return util_asprintf("%zu thread%s pinned to the target alone: %s", nr,
+			     nr == 1 ? " is" : "s are", names ? names : "");
 }
 
 /* They are moved and get their masks back; but a real-time one may need that very CPU. */
@@ -249,7 +255,8 @@ static const struct cgroup *find_domain(const struct facts *facts, const struct 
 	return cgroup;
 }
 
-static char *check_domain(const struct facts *facts, const struct cgroup *domain, hwloc_bitmap_t cpus)
+static char *check_domain(const struct facts *facts, const struct cgroup *domain,
+			  hwloc_bitmap_t cpus)
 {
 	_cleanup_free_ char *names = strdup("");
 	double sum = 0, limit;
@@ -261,7 +268,8 @@ static char *check_domain(const struct facts *facts, const struct cgroup *domain
 		if (task->bandwidth <= 0 || find_domain(facts, task) != domain)
 			continue;
 		sum += task->bandwidth;
-		names = add_name(names, nr++, "%d %s %.2f", (int)task->tid, task->comm, task->bandwidth);
+		names = add_name(names, nr++, "%d %s %.2f", (int)task->tid, task->comm,
+				 task->bandwidth);
 	}
 	hwloc_bitmap_copy(cpus, facts->survivors);
 	if (domain && domain->effective)
@@ -271,12 +279,14 @@ static char *check_domain(const struct facts *facts, const struct cgroup *domain
 		hwloc_bitmap_zero(cpus);
 		return NULL;
 	}
-	return util_asprintf("deadline tasks need %.2f CPUs and %u remain for them, of which the kernel "
-			     "admits %.2f: %s",
-			     sum, cpus_count(cpus), limit, names ? names : "");
+	return util_asprintf(
+		"deadline tasks need %.2f CPUs and %u remain for them, of which the kernel "
+		"admits %.2f: %s",
+		sum, cpus_count(cpus), limit, names ? names : "");
 }
 
-/* An isolated partition lets CPUs go past the kernel's own admission test, kernel/sched/deadline.c. */
+/* An isolated partition lets CPUs go past the kernel's own admission test, kernel/sched/deadline.c.
+ */
 static char *check_deadline(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	char *message = NULL;
@@ -285,7 +295,8 @@ static char *check_deadline(const struct facts *facts, hwloc_bitmap_t cpus)
 		return NULL;
 	for (size_t i = 0; !message && i < facts->tasks->nr; i++)
 		if (facts->tasks->list[i].bandwidth > 0)
-			message = check_domain(facts, find_domain(facts, &facts->tasks->list[i]), cpus);
+			message = check_domain(facts, find_domain(facts, &facts->tasks->list[i]),
+					       cpus);
 	return message;
 }
 
@@ -295,16 +306,17 @@ static char *check_survivors_partitioned(const struct facts *facts, hwloc_bitmap
 	    partition_leaves_root(facts->cgroups, facts->survivors))
 		return NULL;
 	hwloc_bitmap_copy(cpus, facts->survivors);
-	return strdup("all CPUs that would remain are in cpuset partitions of others: nothing is left for the "
+	return strdup("all CPUs that would remain are in cpuset partitions of others: nothing is "
+		      "left for the "
 		      "rest of the system");
 }
 
 /* "machine.slice/vm1.scope (8-9: 4242 qemu-kvm)" */
 static char *add_emptied(char *names, size_t nr, const struct emptied *emptied)
 {
-	const char *holds = emptied->nr_tasks ? emptied->tasks :
-			    emptied->cgroup->is_populated ? "holds tasks" :
-							     "no tasks";
+	const char *holds = emptied->nr_tasks		    ? emptied->tasks
+			    : emptied->cgroup->is_populated ? "holds tasks"
+							    : "no tasks";
 
 	return add_name(names, nr, "%s (%s: %s)", emptied->cgroup->path, emptied->cpus, holds);
 }
@@ -324,45 +336,53 @@ static char *check_emptied(const struct facts *facts, hwloc_bitmap_t cpus)
 		names = add_emptied(names, i, &emptied.list[i]);
 	}
 	if (emptied.nr)
-		message = told(util_asprintf("cpusets would be left without CPUs: %s", names ? names : ""), facts,
-			       cpus);
+		message = told(
+			util_asprintf("cpusets would be left without CPUs: %s", names ? names : ""),
+			facts, cpus);
 	cpusets_emptied_free(&emptied);
 	return message;
 }
 
 static const struct rule offline_rules[] = {
 	{ "permission", SEVERITY_REFUSE, .is_permission = true, .check = check_permission,
-	  .remedy = "Run cpuoff as root, on the machine itself: containers have a read-only /sys." },
+	  .remedy =
+		  "Run cpuoff as root, on the machine itself: containers have a read-only /sys." },
 	{ "no-online-file", SEVERITY_REFUSE, .check = check_no_online_file,
-	  .remedy = "Leave such CPUs out with --except, or take what can go with --skip-unpluggable; the "
+	  .remedy = "Leave such CPUs out with --except, or take what can go with "
+		    "--skip-unpluggable; the "
 		    "hardware must then not be removed." },
 	{ "sysfs-contradiction", SEVERITY_REFUSE, .check = check_contradiction,
-	  .remedy = "Look at these files below /sys/devices/system; name the CPUs by number once it is clear what "
+	  .remedy = "Look at these files below /sys/devices/system; name the CPUs by number once "
+		    "it is clear what "
 		    "they are." },
 	{ "nothing-remains", SEVERITY_REFUSE, .check = check_nothing_remains,
 	  .remedy = "Leave some CPUs out with --except." },
 	{ "housekeeping-timer", SEVERITY_REFUSE, .check = check_housekeeping_timer,
-	  .remedy = "Leave one of these CPUs online with --except, or boot without nohz_full=. Nothing "
+	  .remedy = "Leave one of these CPUs online with --except, or boot without nohz_full=. "
+		    "Nothing "
 		    "overrides this rule." },
 	{ "housekeeping-domain", SEVERITY_REFUSE, .check = check_housekeeping_domain,
 	  .remedy = "Leave one of these CPUs online with --except, or boot without isolcpus=." },
 	{ "cpu0", SEVERITY_REFUSE, .check = check_cpu0,
 	  .remedy = "Add --allow-cpu0 if this machine is known to run without it." },
 	{ "cpuset-emptied", SEVERITY_REFUSE, .check = check_emptied, .is_forcible = true,
-	  .remedy = "Give them other CPUs, or stop what runs in them; --force lets their tasks run on others "
+	  .remedy = "Give them other CPUs, or stop what runs in them; --force lets their tasks run "
+		    "on others "
 		    "meanwhile." },
 	{ "survivors-partitioned", SEVERITY_REFUSE, .check = check_survivors_partitioned,
 	  .remedy = "Dissolve one of these partitions, or leave some CPUs out with --except." },
 	{ "deadline-bandwidth", SEVERITY_REFUSE, .check = check_deadline,
 	  .remedy = "Stop some of these tasks, or take fewer CPUs." },
 	{ "pinned-tasks", SEVERITY_REFUSE, .check = check_pinned, .weigh = weigh_pinned,
-	  .remedy = "They run on other CPUs meanwhile and get their masks back; --pinned=move accepts that, "
+	  .remedy = "They run on other CPUs meanwhile and get their masks back; --pinned=move "
+		    "accepts that, "
 		    "--pinned=refuse refuses." },
 	{ "smt-sibling-stays", SEVERITY_WARN, .check = check_sibling_stays,
-	  .remedy = "Select whole cores with --core-of if the core is faulty or is to be replaced." },
+	  .remedy =
+		  "Select whole cores with --core-of if the core is faulty or is to be replaced." },
 };
 
-/* ---- bringing CPUs back ------------------------------------------------------------------------ */
+/* ---- bringing CPUs back ------------------------------------------------------------------ */
 
 /* A CPU that was the first thread of its core may return while SMT is off; the others may not. */
 static bool may_be_sibling(const struct facts *facts, unsigned int cpu)
@@ -385,9 +405,10 @@ static char *check_smt_off(const struct facts *facts, hwloc_bitmap_t cpus)
 			hwloc_bitmap_set(cpus, cpu);
 	if (cpus_is_empty(cpus))
 		return NULL;
-	return util_asprintf("/sys/devices/system/cpu/smt/control is \"%s\": the kernel refuses to bring "
-			     "hardware threads online that are not the first of their core",
-			     control);
+	return util_asprintf(
+		"/sys/devices/system/cpu/smt/control is \"%s\": the kernel refuses to bring "
+		"hardware threads online that are not the first of their core",
+		control);
 }
 
 static char *check_standby(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -405,14 +426,15 @@ static char *check_standby(const struct facts *facts, hwloc_bitmap_t cpus)
 
 static const struct rule return_rules[] = {
 	{ "permission", SEVERITY_REFUSE, .is_permission = true, .check = check_permission,
-	  .remedy = "Run cpuoff as root, on the machine itself: containers have a read-only /sys." },
+	  .remedy =
+		  "Run cpuoff as root, on the machine itself: containers have a read-only /sys." },
 	{ "smt-off", SEVERITY_REFUSE, .check = check_smt_off,
 	  .remedy = "Write on to smt/control; it brings back every offline CPU of the machine." },
 	{ "cpu-standby", SEVERITY_WARN, .check = check_standby,
 	  .remedy = "Configure it with chcpu --configure, then restore again." },
 };
 
-/* ---- running them ------------------------------------------------------------------------------- */
+/* ---- running them ------------------------------------------------------------------------ */
 
 static int run_rule(const struct rule *rule, const struct facts *facts, struct findings *findings)
 {
@@ -424,7 +446,8 @@ static int run_rule(const struct rule *rule, const struct facts *facts, struct f
 		return -ENOMEM;
 	if (!message)
 		return 0;
-	finding = findings_add(findings, rule->id, rule->severity, cpus, rule->remedy, "%s", message);
+	finding =
+		findings_add(findings, rule->id, rule->severity, cpus, rule->remedy, "%s", message);
 	if (!finding)
 		return -ENOMEM;
 	finding->is_permission = rule->is_permission;

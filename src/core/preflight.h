@@ -2,8 +2,8 @@
 /*
  * preflight.h - every reason to refuse, found before the first write
  *
- * A rule is a row of a table and a pure function of the facts. All rules run, so that the user sees every
- * reason at once.
+ * A rule is a row of a table and a pure function of the facts. All rules run, so that the user sees
+ * every reason at once.
  */
 #pragma once
 
@@ -18,13 +18,14 @@ struct facts {
 	const struct request *request;
 	const struct machine *machine;
 	hwloc_const_bitmap_t target;	/* the CPUs that would change state */
-	hwloc_const_bitmap_t survivors;	/* CPUs online that would stay so */
+	hwloc_const_bitmap_t survivors; /* CPUs online that would stay so */
 	const struct place *places;	/* of CPUs to bring back, from their journals */
 	size_t nr_places;
 	const struct tasks *tasks;
 	const struct cgroups *cgroups;
-	double deadline_limit;		/* deadline bandwidth that the kernel admits per CPU, 0: any */
-	const char *denied_path;	/* a file that must be written and may not be, NULL if there is none */
+	double deadline_limit; /* deadline bandwidth that the kernel admits per CPU, 0: any */
+	const char *
+		denied_path; /* a file that must be written and may not be, NULL if there is none */
 	int denied_errno;
 };
 

@@ -24,7 +24,7 @@ static bool must_stop(const struct run *run)
 	return run->env->stuck || watcher_interrupts(run->env->watcher) >= SIGNALS_TO_STOP;
 }
 
-/* ---- applying -------------------------------------------------------------------------------- */
+/* ---- applying ---------------------------------------------------------------------------- */
 
 static int apply_step(struct run *run, struct step *step)
 {
@@ -67,12 +67,13 @@ static void apply_helpers(struct run *run)
 	for (size_t i = 0; i < run->operation->nr_steps; i++) {
 		struct step *step = &run->operation->steps[i];
 
-		if (step->state == STATE_PLANNED && step->lifetime == LIFETIME_DURING && apply_step(run, step))
+		if (step->state == STATE_PLANNED && step->lifetime == LIFETIME_DURING &&
+		    apply_step(run, step))
 			continue;
 	}
 }
 
-/* ---- undoing --------------------------------------------------------------------------------- */
+/* ---- undoing ----------------------------------------------------------------------------- */
 
 struct step *run_next_to_undo(const struct operation *operation, const struct step *last)
 {
@@ -108,8 +109,8 @@ static bool is_due(const struct run *run, const struct step *step, enum lifetime
 }
 
 /*
- * The one walk back, over all steps of a lifetime up to @longest. It goes on after a failure: what can be put
- * back is. A journal that cannot be written does not stop it either.
+ * The one walk back, over all steps of a lifetime up to @longest. It goes on after a failure: what
+ * can be put back is. A journal that cannot be written does not stop it either.
  */
 static int undo(struct run *run, enum lifetime longest)
 {
@@ -131,7 +132,7 @@ static int undo(struct run *run, enum lifetime longest)
 	return first_error;
 }
 
-/* ---- the two directions ---------------------------------------------------------------------- */
+/* ---- the two directions ------------------------------------------------------------------ */
 
 static void note_changed(struct run *run, bool online)
 {

@@ -11,42 +11,43 @@
 
 enum outcome {
 	OUTCOME_DONE,
-	OUTCOME_PARTIAL,	/* some CPUs are off, as --on-error=stop or continue allows */
-	OUTCOME_ROLLED_BACK,	/* failed or interrupted, and the machine is as before */
-	OUTCOME_STALE,		/* the online set changed since the plan was made; as before */
-	OUTCOME_FAILED,		/* not everything could be put back; the journal holds the rest */
-	OUTCOME_STUCK,		/* the kernel has not answered a write; nothing more was begun */
+	OUTCOME_PARTIAL,     /* some CPUs are off, as --on-error=stop or continue allows */
+	OUTCOME_ROLLED_BACK, /* failed or interrupted, and the machine is as before */
+	OUTCOME_STALE,	     /* the online set changed since the plan was made; as before */
+	OUTCOME_FAILED,	     /* not everything could be put back; the journal holds the rest */
+	OUTCOME_STUCK,	     /* the kernel has not answered a write; nothing more was begun */
 };
 
 struct run {
 	/* in */
 	struct operation *operation;
 	struct step_env *env;
-	struct journal *journal;	/* of the operation as it is now; run_offline() and run_return() save it */
+	struct journal *
+		journal; /* of the operation as it is now; run_offline() and run_return() save it */
 	/* out */
 	bool was_interrupted;		/* a signal ended it early */
 	int journal_error;		/* errno where the journal could not be written */
-	const struct step *failed_step;	/* the step that could not be applied, or NULL */
+	const struct step *failed_step; /* the step that could not be applied, or NULL */
 	int error;			/* why, as an errno */
-	hwloc_bitmap_t changed;		/* CPUs that went offline, or came online; the caller frees it. Before
-					   the run: those that shall */
+	hwloc_bitmap_t changed; /* CPUs that went offline, or came online; the caller frees it.
+				   Before the run: those that shall */
 	double seconds;
 };
 
 /*
- * The step to be undone after @last, or the first with NULL: by undo rank, and those of one rank last
- * applied first. NULL after the last one.
+ * The step to be undone after @last, or the first with NULL: by undo rank, and those of one rank
+ * last applied first. NULL after the last one.
  */
 struct step *run_next_to_undo(const struct operation *operation, const struct step *last);
 
 /*
- * Applies all steps, then undoes those that are in force only meanwhile. Where one fails, everything is put
- * back. After the first write nothing is allocated.
+ * Applies all steps, then undoes those that are in force only meanwhile. Where one fails,
+ * everything is put back. After the first write nothing is allocated.
  */
 enum outcome run_offline(struct run *run);
 
 /*
- * Brings the CPUs of env->target back: applies the planned steps that are in force only meanwhile, undoes the
- * rest. The journal is removed once nothing of the operation is in force.
+ * Brings the CPUs of env->target back: applies the planned steps that are in force only meanwhile,
+ * undoes the rest. The journal is removed once nothing of the operation is in force.
  */
 enum outcome run_return(struct run *run);

@@ -85,7 +85,7 @@ static int set_unite(hwloc_bitmap_t set, hwloc_const_bitmap_t other)
 	return hwloc_bitmap_or(set, set, other) ? -ENOMEM : 0;
 }
 
-/* ---- findings -------------------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------------- */
 
 static bool is_said(const struct findings *findings, const char *rule, const char *message)
 {
@@ -185,7 +185,7 @@ static char *name_missing(const char *word, hwloc_const_bitmap_t missing, bool i
 			     cpus_count(missing) == 1 ? "is" : "are", named, max);
 }
 
-/* ---- lists ----------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------- */
 
 /* True where @text has a range whose end is before its beginning. */
 static bool has_backward_range(const char *text)
@@ -248,7 +248,7 @@ static unsigned int list_max(hwloc_const_bitmap_t existing)
 	return (unsigned int)(last > LIST_MAX ? last : LIST_MAX);
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------ */
 
 static long place_id(const struct place *place, enum selector_kind kind)
 {
@@ -425,7 +425,7 @@ static int parse_cpus(struct context *ctx, const struct selector *selector, hwlo
 		      cpus_count(ctx->machine->present) == 1 ? "is" : "are", present);
 }
 
-/* ---- sockets and nodes ----------------------------------------------------------------------- */
+/* ---- sockets and nodes ------------------------------------------------------------------- */
 
 static int match_socket(struct context *ctx, const struct selector *selector, struct match *match)
 {
@@ -515,7 +515,7 @@ static int add_socket_list(char **text, const struct machine *machine, unsigned 
 
 	if (!part)
 		return -ENOMEM;
-	cpus_foreach (cpu, cpus)
+	cpus_foreach(cpu, cpus)
 		if (machine->cpus[cpu].socket == (long)socket && set_add(part, cpu))
 			return -ENOMEM;
 	list = name_set("CPU", part);
@@ -539,13 +539,13 @@ static int note_sockets(struct context *ctx, const struct node *node)
 
 	if (!sockets)
 		return -ENOMEM;
-	cpus_foreach (cpu, node->cpus)
+	cpus_foreach(cpu, node->cpus)
 		if (machine->cpus[cpu].socket != CPU_ID_NONE &&
 		    set_add(sockets, (unsigned int)machine->cpus[cpu].socket))
 			return -ENOMEM;
 	if (cpus_count(sockets) < 2)
 		return 0;
-	cpus_foreach (socket, sockets) {
+	cpus_foreach(socket, sockets) {
 		int r = add_socket_list(&text, machine, socket, node->cpus);
 
 		if (r)
@@ -620,7 +620,7 @@ static unsigned int first_of(hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t onl
 {
 	unsigned int cpu;
 
-	cpus_foreach (cpu, cpus)
+	cpus_foreach(cpu, cpus)
 		if (hwloc_bitmap_isset(online, cpu))
 			break;
 	return cpu;
@@ -636,7 +636,7 @@ static int match_add(const struct context *ctx, hwloc_const_bitmap_t cpus, struc
 	return set_unite(match->cpus, cpus);
 }
 
-/* ---- dies and cores -------------------------------------------------------------------------- */
+/* ---- dies and cores ---------------------------------------------------------------------- */
 
 /* [SOCKET:]LIST: what stands before the first colon is a socket where it is a single number. */
 static int parse_scope(struct context *ctx, const struct selector *selector,
@@ -699,7 +699,7 @@ static int check_sockets(struct context *ctx, const struct selector *selector,
 
 	if (!sockets)
 		return -ENOMEM;
-	cpus_foreach (id, ids) {
+	cpus_foreach(id, ids) {
 		int r = sockets_of_id(ctx, selector->kind, scope, id, sockets, &is_ambiguous);
 
 		if (r)
@@ -723,7 +723,7 @@ static bool is_several_cores(const struct context *ctx, hwloc_const_bitmap_t cpu
 	const struct cpu *first = NULL;
 	unsigned int cpu;
 
-	cpus_foreach (cpu, cpus) {
+	cpus_foreach(cpu, cpus) {
 		const struct cpu *c = &ctx->machine->cpus[cpu];
 
 		if (!first)
@@ -787,7 +787,7 @@ static int match_scoped(struct context *ctx, const struct selector *selector, st
 		r = check_sockets(ctx, selector, &scope, ids);
 	if (r)
 		return r;
-	cpus_foreach (id, ids) {
+	cpus_foreach(id, ids) {
 		r = match_scoped_id(ctx, selector->kind, &scope, id, match);
 		if (r)
 			return r;
@@ -795,7 +795,7 @@ static int match_scoped(struct context *ctx, const struct selector *selector, st
 	return 0;
 }
 
-/* ---- cores and caches by a CPU --------------------------------------------------------------- */
+/* ---- cores and caches by a CPU ----------------------------------------------------------- */
 
 static int refuse_hidden(struct context *ctx, unsigned int cpu, const char *word)
 {
@@ -868,7 +868,7 @@ static int match_core_of(struct context *ctx, const struct selector *selector, s
 	r = parse_cpus(ctx, selector, cpus);
 	if (r)
 		return r;
-	cpus_foreach (cpu, cpus) {
+	cpus_foreach(cpu, cpus) {
 		r = match_core_of_cpu(ctx, cpu, match);
 		if (r)
 			return r;
@@ -908,7 +908,7 @@ static int match_l3_of(struct context *ctx, const struct selector *selector, str
 			   "hides which of them share a cache");
 	if (r)
 		return r;
-	cpus_foreach (cpu, cpus) {
+	cpus_foreach(cpu, cpus) {
 		/* it shares the cache of a CPU before it */
 		if (hwloc_bitmap_isset(match->cpus, cpu))
 			continue;
@@ -919,7 +919,7 @@ static int match_l3_of(struct context *ctx, const struct selector *selector, str
 	return 0;
 }
 
-/* ---- hardware threads ------------------------------------------------------------------------ */
+/* ---- hardware threads -------------------------------------------------------------------- */
 
 /* An offline CPU is not the first online thread of a core that has one. */
 static bool has_online_sibling(const struct context *ctx, const struct place *place)
@@ -952,7 +952,7 @@ static int match_smt(struct context *ctx, struct match *match)
 	return 0;
 }
 
-/* ---- hwloc confirms -------------------------------------------------------------------------- */
+/* ---- hwloc confirms ---------------------------------------------------------------------- */
 
 static int hwloc_threads(const struct context *ctx, hwloc_bitmap_t ret_cpus)
 {
@@ -962,7 +962,7 @@ static int hwloc_threads(const struct context *ctx, hwloc_bitmap_t ret_cpus)
 
 	if (!core)
 		return -ENOMEM;
-	cpus_foreach (cpu, online) {
+	cpus_foreach(cpu, online) {
 		int r = topology_cpus(ctx->topology, TOPOLOGY_CORE, cpu, core);
 
 		if (r == -ENOMEM)
@@ -1021,7 +1021,7 @@ static int hwloc_match(const struct context *ctx, enum selector_kind kind, hwloc
 		return -ENOMEM;
 	if (kind == SELECT_SMT)
 		return hwloc_threads(ctx, ret_cpus);
-	cpus_foreach (id, ids) {
+	cpus_foreach(id, ids) {
 		r = hwloc_object(ctx, kind, id, cpus);
 		if (!r)
 			r = set_unite(ret_cpus, cpus);
@@ -1035,7 +1035,7 @@ static bool has_siblings(const struct machine *machine, hwloc_const_bitmap_t cpu
 {
 	unsigned int cpu;
 
-	cpus_foreach (cpu, cpus)
+	cpus_foreach(cpu, cpus)
 		if (!machine->cpus[cpu].siblings)
 			return false;
 	return true;
@@ -1051,7 +1051,7 @@ static int is_cache_complete(const struct context *ctx, hwloc_const_bitmap_t cpu
 
 	if (!sharers)
 		return -ENOMEM;
-	cpus_foreach (cpu, cpus) {
+	cpus_foreach(cpu, cpus) {
 		int r = topology_kernel_last_cache(ctx->root, ctx->machine, cpu, sharers);
 
 		if (!r && hwloc_bitmap_and(sharers, sharers, ctx->machine->online))
@@ -1069,7 +1069,7 @@ static bool is_in_two_nodes(const struct machine *machine, hwloc_const_bitmap_t 
 	unsigned int cpu;
 
 	for (size_t i = 0; i < machine->nr_nodes; i++)
-		cpus_foreach (cpu, cpus)
+		cpus_foreach(cpu, cpus)
 			if (hwloc_bitmap_isset(machine->nodes[i].cpus, cpu) &&
 			    machine->cpus[cpu].node != machine->nodes[i].id)
 				return true;
@@ -1167,12 +1167,12 @@ static int check_siblings(struct context *ctx, hwloc_const_bitmap_t cpus)
 	const struct machine *machine = ctx->machine;
 	unsigned int cpu, sibling;
 
-	cpus_foreach (cpu, cpus) {
+	cpus_foreach(cpu, cpus) {
 		hwloc_const_bitmap_t siblings = machine->cpus[cpu].siblings;
 
 		if (!siblings || !machine->cpus[cpu].is_online)
 			continue;
-		cpus_foreach (sibling, siblings) {
+		cpus_foreach(sibling, siblings) {
 			const struct cpu *other = &machine->cpus[sibling];
 
 			if (other->is_online &&
@@ -1183,7 +1183,7 @@ static int check_siblings(struct context *ctx, hwloc_const_bitmap_t cpus)
 	return 0;
 }
 
-/* ---- one selector ---------------------------------------------------------------------------- */
+/* ---- one selector ------------------------------------------------------------------------ */
 
 static int match_selector(struct context *ctx, const struct selector *selector, struct match *match)
 {
@@ -1315,7 +1315,7 @@ static int reject_empty(struct context *ctx, const struct tally *tally, bool is_
 		      "nothing is selected: no core has more than one hardware thread online");
 }
 
-/* ---- what the user should know --------------------------------------------------------------- */
+/* ---- what the user should know ----------------------------------------------------------- */
 
 static int note_hidden(struct context *ctx, enum selector_kind kind)
 {
@@ -1390,7 +1390,7 @@ static int add_notes(struct context *ctx, const struct request *request)
 	return r;
 }
 
-/* ---- a selection ----------------------------------------------------------------------------- */
+/* ---- a selection ------------------------------------------------------------------------- */
 
 /* The kernel's own word goes first; journals say where the CPUs are that it hides. */
 static void place_from_journal(struct place *place, const struct operation *operation)
@@ -1514,7 +1514,7 @@ void selection_free(struct selection *selection)
 	*selection = (struct selection){ 0 };
 }
 
-/* ---- a restore ------------------------------------------------------------------------------- */
+/* ---- a restore --------------------------------------------------------------------------- */
 
 int select_restore(const struct request *request, const struct machine *machine,
 		   const struct operation *operation, struct findings *findings,

@@ -17,7 +17,7 @@ struct walk {
 	struct cgroups *cgroups;
 };
 
-/* ---- finding the hierarchy ------------------------------------------------------------------- */
+/* ---- finding the hierarchy --------------------------------------------------------------- */
 
 /* True where @word is among those in @text that @separators part. */
 static bool has_word(const char *text, const char *word, const char *separators)
@@ -134,7 +134,7 @@ static int find_hierarchy(const struct root *root, struct cgroups *cgroups)
 	return r;
 }
 
-/* ---- reading one cgroup ---------------------------------------------------------------------- */
+/* ---- reading one cgroup ------------------------------------------------------------------ */
 
 int cgroups_path(const struct cgroups *cgroups, const char *cgroup, const char *file, char *path,
 		 size_t size)
@@ -254,7 +254,7 @@ static void free_cgroup(struct cgroup *cgroup)
 	hwloc_bitmap_free(cgroup->effective);
 }
 
-/* ---- walking --------------------------------------------------------------------------------- */
+/* ---- walking ----------------------------------------------------------------------------- */
 
 struct names {
 	char **list;
@@ -410,7 +410,7 @@ void cgroups_free(struct cgroups *cgroups)
 	*cgroups = (struct cgroups){ 0 };
 }
 
-/* ---- looking up ------------------------------------------------------------------------------ */
+/* ---- looking up -------------------------------------------------------------------------- */
 
 /* A slash sorts before every other character: that is the order of the walk. */
 static int rank(const char *text, size_t length, size_t i)

@@ -37,9 +37,9 @@
 
 /* Updates of v1 cpusets may lag behind the CPUs: what one way back waits for them, all in all. */
 #define LATE_SECONDS 1.0
-#define LATE_PAUSE 0.02
+#define LATE_PAUSE   0.02
 
-/* ---- the cpusets that would be emptied ------------------------------------------------------- */
+/* ---- the cpusets that would be emptied --------------------------------------------------- */
 
 /* What the cpuset has of its own and its tasks can use now. */
 static int read_usable(const struct cgroup *cgroup, const struct machine *machine,
@@ -151,7 +151,7 @@ void cpusets_emptied_free(struct emptied_list *emptied)
 	*emptied = (struct emptied_list){ 0 };
 }
 
-/* ---- libcpuset ------------------------------------------------------------------------------- */
+/* ---- libcpuset --------------------------------------------------------------------------- */
 
 #ifdef HAVE_LIBCPUSET
 
@@ -256,7 +256,7 @@ static int library_write(const char *path, const char *list)
 
 #endif
 
-/* ---- planning: both worlds ------------------------------------------------------------------- */
+/* ---- planning: both worlds --------------------------------------------------------------- */
 
 static char *format_object(const struct cgroups *cgroups, const struct cgroup *cgroup)
 {
@@ -290,7 +290,7 @@ static int add_item(struct step *step, const struct step_env *env, const struct 
 	return 0;
 }
 
-/* ---- planning: v2 ---------------------------------------------------------------------------- */
+/* ---- planning: v2 ------------------------------------------------------------------------ */
 
 /* The survivors that are in nobody's partition: naming one of another's would make that one
  * invalid. */
@@ -378,7 +378,7 @@ static int describe_v2(struct step *step, const struct step_env *env)
 	return r || env->is_return ? r : record_emptied(step, env);
 }
 
-/* ---- planning: v1 ---------------------------------------------------------------------------- */
+/* ---- planning: v1 ------------------------------------------------------------------------ */
 
 /* What the plan for the whole tree knows of each cgroup, in the order of env->cgroups. */
 struct v1_plan {
@@ -537,12 +537,12 @@ static int describe(struct step *step, struct step_env *env)
 	return env->is_return ? 0 : describe_v1(step, env);
 }
 
-/* ---- files, without allocating --------------------------------------------------------------- */
+/* ---- files, without allocating ----------------------------------------------------------- */
 
 /* Longest list of CPUs that a kernel makes. */
 #define LIST_SIZE sizeof(((struct online_mask *)NULL)->text)
 
-#define NR_WORDS 1024
+#define NR_WORDS  1024
 #define WORD_BITS (8 * sizeof(unsigned long))
 
 struct words {
@@ -618,7 +618,7 @@ static void format_words(const struct words *words, char *text, size_t size)
 		text[0] = '\0';
 }
 
-/* ---- moving threads -------------------------------------------------------------------------- */
+/* ---- moving threads ---------------------------------------------------------------------- */
 
 /* Returns 0 where the thread is the one that was planned for, or -ESRCH. */
 static int check_thread(const struct step_env *env, const struct item *item)
@@ -669,7 +669,7 @@ static int move_thread(const struct step_env *env, const struct item *item, cons
 	return root_write(env->root, tid, path);
 }
 
-/* ---- applying -------------------------------------------------------------------------------- */
+/* ---- applying ---------------------------------------------------------------------------- */
 
 static int narrow_cpuset(const struct step_env *env, const struct item *item)
 {
@@ -730,7 +730,7 @@ static int apply(struct step *step, struct step_env *env)
 	return 0;
 }
 
-/* ---- undoing --------------------------------------------------------------------------------- */
+/* ---- undoing ----------------------------------------------------------------------------- */
 
 struct way_back {
 	struct step_env *env;

@@ -35,12 +35,13 @@ static const struct evacuation none = {
 
 const struct evacuation *const evacuations[] = { &partition, &affinity, &none, NULL };
 
-static int note_passed_over(struct step_env *env, const struct evacuation *evacuation, const char *why_not)
+static int note_passed_over(struct step_env *env, const struct evacuation *evacuation,
+			    const char *why_not)
 {
 	return findings_add(env->findings, "evacuation-passed-over", SEVERITY_NOTE, NULL, NULL,
-			    "work is not moved by %s: %s", evacuation->name, why_not) ?
-		       0 :
-		       -ENOMEM;
+			    "work is not moved by %s: %s", evacuation->name, why_not)
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int pick_auto(struct step_env *env, const struct evacuation *failed,

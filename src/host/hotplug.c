@@ -12,12 +12,13 @@
 
 #define CPU_DIR "sys/devices/system/cpu"
 
-/* Hotplug is disabled for moments only (PCI probing, suspend): longer than this it is something else. */
-#define BUSY_SECONDS 10.0
-#define BUSY_FIRST_PAUSE 0.05
+/* Hotplug is disabled for moments only (PCI probing, suspend): longer than this it is something
+ * else. */
+#define BUSY_SECONDS	   10.0
+#define BUSY_FIRST_PAUSE   0.05
 #define BUSY_LONGEST_PAUSE 1.0
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 static int read_online_files(const struct step_env *env, struct online_mask *ret_mask)
 {
@@ -36,8 +37,8 @@ static int read_online_files(const struct step_env *env, struct online_mask *ret
 			return r;
 		if (!r && !strcmp(value, "0"))
 			continue;
-		length += (size_t)snprintf(ret_mask->text + length, sizeof(ret_mask->text) - length, "%s%u",
-					   length ? "," : "", cpu);
+		length += (size_t)snprintf(ret_mask->text + length, sizeof(ret_mask->text) - length,
+					   "%s%u", length ? "," : "", cpu);
 		if (length >= sizeof(ret_mask->text))
 			return -EFBIG;
 	}
@@ -46,7 +47,8 @@ static int read_online_files(const struct step_env *env, struct online_mask *ret
 
 int hotplug_read_online(const struct step_env *env, struct online_mask *ret_mask)
 {
-	int r = root_read_buffer(env->root, CPU_DIR "/online", ret_mask->text, sizeof(ret_mask->text));
+	int r = root_read_buffer(env->root, CPU_DIR "/online", ret_mask->text,
+				 sizeof(ret_mask->text));
 
 	if (r == -ENOENT)
 		r = read_online_files(env, ret_mask);
@@ -56,7 +58,8 @@ int hotplug_read_online(const struct step_env *env, struct online_mask *ret_mask
 	return r;
 }
 
-/* The number in cpuN/hotplug/fail: a test of the kernel's own has armed a failure there. -1 for none. */
+/* The number in cpuN/hotplug/fail: a test of the kernel's own has armed a failure there. -1 for
+ * none. */
 static long read_armed_failure(const struct step_env *env, unsigned int cpu)
 {
 	char path[64], text[16];
@@ -86,7 +89,7 @@ static void find_state_name(const struct step_env *env, long state, char *name, 
 	}
 }
 
-/* ---- one CPU --------------------------------------------------------------------------------- */
+/* ---- one CPU ----------------------------------------------------------------------------- */
 
 /* An injected failure leaves no trace event: that the kernel has disarmed it tells. */
 static void name_callback(struct step_env *env, struct item *item, long armed)
@@ -100,7 +103,8 @@ static void name_callback(struct step_env *env, struct item *item, long armed)
 		trace_failed_callback(env, cpu, item->callback, sizeof(item->callback));
 }
 
-static int set_once(struct step_env *env, struct item *item, bool online, struct online_mask *ret_mask)
+static int set_once(struct step_env *env, struct item *item, bool online,
+		    struct online_mask *ret_mask)
 {
 	unsigned int cpu = (unsigned int)item->id;
 	char path[64];
@@ -145,11 +149,12 @@ int hotplug_set(struct step_env *env, struct item *item, bool online, struct onl
 	return r;
 }
 
-/* ---- the step kind --------------------------------------------------------------------------- */
+/* ---- the step kind ----------------------------------------------------------------------- */
 
 static int describe(struct step *step, struct step_env *env)
 {
-	/* Highest number first: the lowest id is the collector of uncore events, and would hand them on. */
+	/* Highest number first: the lowest id is the collector of uncore events, and would hand
+	 * them on. */
 	for (int cpu = hwloc_bitmap_last(env->target); cpu >= 0; cpu--)
 		if (hwloc_bitmap_isset(env->target, (unsigned int)cpu) &&
 		    !step_add_item(step, (unsigned int)cpu, "1", "0", "cpu %d", cpu))
@@ -177,8 +182,8 @@ static int verify(struct step *step, struct step_env *env)
 }
 
 /* Another operation may want it off as well, and something else may have brought it back. */
-static bool is_to_return(const struct step *step, const struct item *item, const struct step_env *env,
-			 const struct online_mask *mask)
+static bool is_to_return(const struct step *step, const struct item *item,
+			 const struct step_env *env, const struct online_mask *mask)
 {
 	unsigned int cpu = (unsigned int)item->id;
 
@@ -186,7 +191,8 @@ static bool is_to_return(const struct step *step, const struct item *item, const
 	       !env_is_claimed(env, cpu) && !cpus_text_has(mask->text, cpu);
 }
 
-static void report_return(const struct step_env *env, const struct item *item, size_t done, size_t total)
+static void report_return(const struct step_env *env, const struct item *item, size_t done,
+			  size_t total)
 {
 	watcher_progress(env->watcher, &(struct progress){
 					       .phase = PHASE_RETURNING,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hotplug.h - step kind cpu.offline, and the one way to change a CPU: write cpuN/online, then read the mask
+ * hotplug.h - step kind cpu.offline, and the one way to change a CPU: write cpuN/online, then read
+ * the mask
  *
  * drivers/base/cpu.c, kernel/cpu.c. That a write succeeded proves nothing; only the mask
- * /sys/devices/system/cpu/online counts. cpuN/hotplug/target is never written: it leaves the kernel's device
- * model and the mask in disagreement.
+ * /sys/devices/system/cpu/online counts. cpuN/hotplug/target is never written: it leaves the
+ * kernel's device model and the mask in disagreement.
  */
 #pragma once
 
@@ -18,15 +19,16 @@ struct online_mask {
 	bool is_known; /* false: it could not be read, and text is empty */
 };
 
-/* Reads the online mask; where a machine's copy has none, cpuN/online is asked. Allocates nothing. */
+/* Reads the online mask; where a machine's copy has none, cpuN/online is asked. Allocates nothing.
+ */
 int hotplug_read_online(const struct step_env *env, struct online_mask *ret_mask) _must_check_;
 
 /*
- * Takes the CPU of @item offline, or brings it online, through the writer, and reads the mask afterwards.
- * EBUSY is tried again for ten seconds at most, since hotplug may be disabled for a moment; EAGAIN never.
- * Fills the item's error, callback and seconds. Returns 0, or -errno: what the kernel answered, -EPROTO
- * where it reported success and the mask did not change, -ETIMEDOUT where it never answered. @ret_mask is
- * the mask after it.
+ * Takes the CPU of @item offline, or brings it online, through the writer, and reads the mask
+ * afterwards. EBUSY is tried again for ten seconds at most, since hotplug may be disabled for a
+ * moment; EAGAIN never. Fills the item's error, callback and seconds. Returns 0, or -errno: what
+ * the kernel answered, -EPROTO where it reported success and the mask did not change, -ETIMEDOUT
+ * where it never answered. @ret_mask is the mask after it.
  */
-int hotplug_set(struct step_env *env, struct item *item, bool online, struct online_mask *ret_mask)
-	_must_check_;
+int hotplug_set(struct step_env *env, struct item *item, bool online,
+		struct online_mask *ret_mask) _must_check_;

@@ -15,24 +15,28 @@
 /* irqbalance reads no longer message. */
 #define MESSAGE_SIZE 500
 
-/* ---- its socket ------------------------------------------------------------------------------ */
+/* ---- its socket -------------------------------------------------------------------------- */
 
-/* The addresses of all its versions: a path, an abstract name, and the abstract name of zeros alone. */
-static socklen_t make_address(unsigned int version, unsigned long long pid, struct sockaddr_un *address)
+/* The addresses of all its versions: a path, an abstract name, and the abstract name of zeros
+ * alone. */
+static socklen_t make_address(unsigned int version, unsigned long long pid,
+			      struct sockaddr_un *address)
 {
 	int n;
 
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (version == 0)
-		snprintf(address->sun_path, sizeof(address->sun_path), "/run/irqbalance/irqbalance%llu.sock",
-			 pid);
+		snprintf(address->sun_path, sizeof(address->sun_path),
+			 "/run/irqbalance/irqbalance%llu.sock", pid);
 	if (version != 1)
 		return sizeof(*address);
-	n = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "irqbalance%llu.sock", pid);
+	n = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "irqbalance%llu.sock",
+		     pid);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* Returns a descriptor, -ENOENT where that process does not listen, -ETIMEDOUT, or another -errno. */
+/* Returns a descriptor, -ENOENT where that process does not listen, -ETIMEDOUT, or another -errno.
+ */
 static int connect_to(unsigned long long pid)
 {
 	const struct timeval limit = { .tv_sec = ANSWER_SECONDS };
@@ -80,9 +84,9 @@ static int send_message(int fd, char *message)
 }
 
 /*
- * Tells it which CPUs to avoid. That it closes the connection is its only sign of having read the message; a
- * busy one reads it later, so *ret_sent says whether it is on its way. Allocates nothing. Returns 0 or
- * -errno.
+ * Tells it which CPUs to avoid. That it closes the connection is its only sign of having read the
+ * message; a busy one reads it later, so *ret_sent says whether it is on its way. Allocates
+ * nothing. Returns 0 or -errno.
  */
 static int tell(unsigned long long pid, const char *cpus, bool *ret_sent)
 {
@@ -104,7 +108,7 @@ static int tell(unsigned long long pid, const char *cpus, bool *ret_sent)
 	return n < 0 && errno == EAGAIN ? -ETIMEDOUT : 0;
 }
 
-/* ---- planning -------------------------------------------------------------------------------- */
+/* ---- planning ---------------------------------------------------------------------------- */
 
 /* The variable's value in the environment that the process was started with, or NULL. */
 static const char *find_variable(const char *environment, size_t size, const char *name)
@@ -126,7 +130,8 @@ static size_t read_environment(const struct root *root, const char *pid, char *b
 
 	snprintf(path, sizeof(path), "proc/%s/environ", pid);
 	fd = root_openat(root, O_RDONLY, path);
-	while (fd >= 0 && length < size - 1 && (n = read(fd, buffer + length, size - 1 - length)) > 0)
+	while (fd >= 0 && length < size - 1 &&
+	       (n = read(fd, buffer + length, size - 1 - length)) > 0)
 		length += (size_t)n;
 	buffer[length] = '\0';
 	return length;
@@ -173,14 +178,15 @@ static int plan_process(struct step *step, const struct step_env *env, const cha
 	if (strlen(after) + sizeof("settings cpus ") > MESSAGE_SIZE)
 		return findings_add(env->findings, "irqbalance-not-told", SEVERITY_WARN, NULL,
 				    "Stop it meanwhile if interrupts must not be moved back.",
-				    "irqbalance (process %llu) cannot be told to leave these CPUs alone: it "
+				    "irqbalance (process %llu) cannot be told to leave these CPUs "
+				    "alone: it "
 				    "reads no list of this length",
-				    pid) ?
-			       0 :
-			       -ENOMEM;
-	return step_add_item(step, pid, before[0] ? before : "none", after, "irqbalance %llu", pid) ?
-		       0 :
-		       -ENOMEM;
+				    pid)
+			       ? 0
+			       : -ENOMEM;
+	return step_add_item(step, pid, before[0] ? before : "none", after, "irqbalance %llu", pid)
+		       ? 0
+		       : -ENOMEM;
 }
 
 static bool is_irqbalance(const struct root *root, const char *pid)
@@ -207,7 +213,7 @@ static int describe(struct step *step, struct step_env *env)
 	return r;
 }
 
-/* ---- applying and undoing -------------------------------------------------------------------- */
+/* ---- applying and undoing ---------------------------------------------------------------- */
 
 static int apply(struct step *step, struct step_env *env)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* irqs.c - step kinds irq.default-affinity and irq.affinity: interrupts leave the target, and come back */
+/* irqs.c - step kinds irq.default-affinity and irq.affinity: interrupts leave the target, and come
+ * back */
 #include "host/irqs.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "host/root.h"
 #include "host/spread.h"
 
-#define IRQ_DIR "proc/irq"
+#define IRQ_DIR		 "proc/irq"
 #define DEFAULT_AFFINITY "/" IRQ_DIR "/default_smp_affinity"
 
 /* Parts the mask from the effective CPU in an item's text. */
@@ -20,21 +21,23 @@
 /* A list of every second one of 8192 CPUs. */
 #define LIST_SIZE 24576
 
-/* Without interrupt remapping x86 moves an interrupt when it next occurs: how long to wait for all of them. */
+/* Without interrupt remapping x86 moves an interrupt when it next occurs: how long to wait for all
+ * of them. */
 #define MOVE_SECONDS 1.0
-#define MOVE_PAUSE 0.01
+#define MOVE_PAUSE   0.01
 
 /*
- * For some ticks after a move x86 still has the old vector to clean up (arch/x86/kernel/apic/vector.c).
- * Another move meanwhile is put off until the interrupt occurs, and so is every later one.
+ * For some ticks after a move x86 still has the old vector to clean up
+ * (arch/x86/kernel/apic/vector.c). Another move meanwhile is put off until the interrupt occurs,
+ * and so is every later one.
  */
 #define SETTLE_SECONDS 0.05
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------- */
 
 /*
- * The directories in /proc/irq/N, one for each action. They are read by system call, since readdir(3)
- * allocates and an interrupt must be told from another one on the way back, too.
+ * The directories in /proc/irq/N, one for each action. They are read by system call, since
+ * readdir(3) allocates and an interrupt must be told from another one on the way back, too.
  */
 struct names {
 	int fd;
@@ -64,7 +67,8 @@ static const char *names_next(struct names *names)
 			continue;
 		}
 		names->at += entry->d_reclen;
-		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") &&
+		    strcmp(entry->d_name, ".."))
 			return entry->d_name;
 	}
 	return NULL;
@@ -101,16 +105,16 @@ static bool is_same(const struct root *root, unsigned long long irq, unsigned lo
 	return stamp ? found : !any;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 struct irq {
 	unsigned long long number, stamp;
-	char *name;		/* of its actions, fit to be printed; "" for none */
+	char *name;		     /* of its actions, fit to be printed; "" for none */
 	char *list, *effective_list; /* as read; the second is "" where the kernel has none */
 	hwloc_bitmap_t mask, effective;
-	long node;		/* of its device, CPU_ID_NONE if unknown */
-	bool is_fixed;		/* the kernel does not let it be moved, and shows it */
-	bool has_hint;		/* its driver sets the mask by itself */
+	long node;     /* of its device, CPU_ID_NONE if unknown */
+	bool is_fixed; /* the kernel does not let it be moved, and shows it */
+	bool has_hint; /* its driver sets the mask by itself */
 };
 
 struct irqs {
@@ -175,7 +179,8 @@ static bool has_hint(const struct root *root, unsigned long long irq)
 {
 	_cleanup_free_ char *hint = NULL;
 
-	return !root_read(root, &hint, IRQ_DIR "/%llu/affinity_hint", irq) && !maskfiles_equal(hint, "0");
+	return !root_read(root, &hint, IRQ_DIR "/%llu/affinity_hint", irq) &&
+	       !maskfiles_equal(hint, "0");
 }
 
 /* Fills @irq as far as it goes; -ENOENT where it is gone. */
@@ -196,7 +201,8 @@ static int read_irq(const struct step_env *env, unsigned long long number, struc
 		r = read_name(env->root, irq);
 	if (r)
 		return r;
-	r = root_read(env->root, &irq->effective_list, IRQ_DIR "/%llu/effective_affinity_list", number);
+	r = root_read(env->root, &irq->effective_list, IRQ_DIR "/%llu/effective_affinity_list",
+		      number);
 	if (r == -ENOENT) {
 		irq->effective_list = strdup("");
 		r = irq->effective_list ? 0 : -ENOMEM;
@@ -253,7 +259,7 @@ static int read_irqs(const struct step_env *env, struct irqs *irqs)
 	return r;
 }
 
-/* ---- planning -------------------------------------------------------------------------------- */
+/* ---- planning ---------------------------------------------------------------------------- */
 
 /* Also one without a name: what was requested early in boot has no directory in /proc/irq/N. */
 static bool must_move(const struct step_env *env, const struct irq *irq)
@@ -289,10 +295,11 @@ static char *format_before(const struct irq *irq)
 }
 
 /* @after is NULL for a record. */
-static int add_item(struct step *step, const struct step_env *env, const struct irq *irq, const char *after)
+static int add_item(struct step *step, const struct step_env *env, const struct irq *irq,
+		    const char *after)
 {
-	_cleanup_free_ char *object = util_asprintf("irq %llu%s%s", irq->number, irq->name[0] ? " " : "",
-						    irq->name);
+	_cleanup_free_ char *object =
+		util_asprintf("irq %llu%s%s", irq->number, irq->name[0] ? " " : "", irq->name);
 	_cleanup_free_ char *before = format_before(irq);
 	const char *earlier;
 	struct item *item;
@@ -301,9 +308,10 @@ static int add_item(struct step *step, const struct step_env *env, const struct 
 		return -ENOMEM;
 	earlier = env_before(env, step->kind, irq->number, irq->stamp, object);
 	if (earlier && !after)
-		after = irq->list; /* it is narrowed already, and the earlier operation may end first */
-	item = step_add_item(step, irq->number, earlier ? earlier : before, after ? after : before, "%s",
-			     object);
+		after = irq->list; /* it is narrowed already, and the earlier operation may end
+				      first */
+	item = step_add_item(step, irq->number, earlier ? earlier : before, after ? after : before,
+			     "%s", object);
 	if (!item)
 		return -ENOMEM;
 	item->stamp = irq->stamp;
@@ -365,11 +373,13 @@ static int note_fixed(const struct step_env *env, const struct irqs *irqs)
 	if (!nr)
 		return 0;
 	return findings_add(env->findings, "irq-fixed", SEVERITY_NOTE, env->target, NULL,
-			    "%zu interrupt%s of these CPUs cannot be moved: the kernel shuts %s down with "
+			    "%zu interrupt%s of these CPUs cannot be moved: the kernel shuts %s "
+			    "down with "
 			    "their CPU and starts %s again",
-			    nr, nr == 1 ? "" : "s", nr == 1 ? "it" : "them", nr == 1 ? "it" : "them") ?
-		       0 :
-		       -ENOMEM;
+			    nr, nr == 1 ? "" : "s", nr == 1 ? "it" : "them",
+			    nr == 1 ? "it" : "them")
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int describe(struct step *step, struct step_env *env)
@@ -391,7 +401,7 @@ static int describe(struct step *step, struct step_env *env)
 	return r ? r : note_fixed(env, &irqs);
 }
 
-/* ---- applying -------------------------------------------------------------------------------- */
+/* ---- applying ---------------------------------------------------------------------------- */
 
 static int write_list(const struct root *root, unsigned long long irq, const char *list)
 {
@@ -412,7 +422,8 @@ static bool is_record(const struct item *item)
 	return !strcmp(item->before, item->after);
 }
 
-/* Out of vectors there: the kernel takes the first survivor that has one, where it may choose among all. */
+/* Out of vectors there: the kernel takes the first survivor that has one, where it may choose among
+ * all. */
 static int write_any_survivor(const struct step_env *env, unsigned long long irq)
 {
 	static char list[LIST_SIZE];
@@ -423,8 +434,8 @@ static int write_any_survivor(const struct step_env *env, unsigned long long irq
 }
 
 /*
- * What cannot be moved here the kernel moves when the CPU goes, or refuses that. So this never fails, and what
- * did not move is undone all the same: its mask will be another one then.
+ * What cannot be moved here the kernel moves when the CPU goes, or refuses that. So this never
+ * fails, and what did not move is undone all the same: its mask will be another one then.
  */
 static int apply(struct step *step, struct step_env *env)
 {
@@ -440,7 +451,7 @@ static int apply(struct step *step, struct step_env *env)
 	return 0;
 }
 
-/* ---- undoing --------------------------------------------------------------------------------- */
+/* ---- undoing ----------------------------------------------------------------------------- */
 
 /* An interrupt as it is now. It allocates nothing. */
 struct now {
@@ -506,31 +517,36 @@ static const struct item *find_other(const struct step_env *env, const struct it
 		for (size_t j = 0; j < env->others[i]->nr_steps; j++) {
 			const struct step *step = &env->others[i]->steps[j];
 
-			for (size_t k = 0; step->kind == &irqs_affinity_kind && k < step->nr_items; k++)
+			for (size_t k = 0; step->kind == &irqs_affinity_kind && k < step->nr_items;
+			     k++)
 				if (item_is_in_force(step, &step->items[k]) &&
-				    step->items[k].id == item->id && step->items[k].stamp == item->stamp)
+				    step->items[k].id == item->id &&
+				    step->items[k].stamp == item->stamp)
 					found = &step->items[k];
 		}
 	return found;
 }
 
 /*
- * Whether the mask that is there now may be replaced: it is the old one or ours, of a cpuoff that was stopped
- * between narrowing and the mask, of another operation, of the driver's making, or what the kernel puts
- * there when all CPUs of a mask go: everything online. Any other mask is somebody's later wish.
+ * Whether the mask that is there now may be replaced: it is the old one or ours, of a cpuoff that
+ * was stopped between narrowing and the mask, of another operation, of the driver's making, or what
+ * the kernel puts there when all CPUs of a mask go: everything online. Any other mask is somebody's
+ * later wish.
  */
 static bool may_replace(const struct step_env *env, const struct item *item, const char *list)
 {
 	const struct item *other = find_other(env, item);
 
 	return list_is(item->before, list) || list_is(item->after, list) ||
-	       !strcmp(effective_of(item->before), list) || (other && list_is(other->after, list)) ||
-	       is_by_driver(env->root, item->id) || has_all(list, env->survivors);
+	       !strcmp(effective_of(item->before), list) ||
+	       (other && list_is(other->after, list)) || is_by_driver(env->root, item->id) ||
+	       has_all(list, env->survivors);
 }
 
 /*
- * First half: x86 leaves an interrupt on a CPU that its new mask has, so it goes to its old CPU alone. Leaves
- * the item APPLYING where the mask must follow, with an error where its old CPU did not take it.
+ * First half: x86 leaves an interrupt on a CPU that its new mask has, so it goes to its old CPU
+ * alone. Leaves the item APPLYING where the mask must follow, with an error where its old CPU did
+ * not take it.
  */
 static int narrow(struct item *item, const struct step_env *env)
 {
@@ -545,7 +561,8 @@ static int narrow(struct item *item, const struct step_env *env)
 	}
 	if (r)
 		return r;
-	if ((list_is(item->before, now.list) && (!*effective || !strcmp(effective, now.effective))) ||
+	if ((list_is(item->before, now.list) &&
+	     (!*effective || !strcmp(effective, now.effective))) ||
 	    !may_replace(env, item, now.list)) {
 		item->state = STATE_UNDONE;
 		return 0;
@@ -565,7 +582,8 @@ static bool has_moved(const struct item *item, const struct step_env *env)
 	       !strcmp(effective, now.effective);
 }
 
-/* Until all are on their old CPUs. One that does not occur meanwhile stays where it is until it does. */
+/* Until all are on their old CPUs. One that does not occur meanwhile stays where it is until it
+ * does. */
 static void wait_for_moves(const struct step *step, const struct step_env *env)
 {
 	double end = util_now() + MOVE_SECONDS;
@@ -591,8 +609,8 @@ static int write_mask_of(const struct step_env *env, unsigned long long irq, con
 }
 
 /*
- * Second half: the mask. Where another operation keeps all of its CPUs off, the interrupt goes to where that
- * one has put it, and where that one will find it.
+ * Second half: the mask. Where another operation keeps all of its CPUs off, the interrupt goes to
+ * where that one has put it, and where that one will find it.
  */
 static int widen(const struct item *item, const struct step_env *env)
 {
@@ -609,7 +627,8 @@ static int undo(struct step *step, struct step_env *env)
 {
 	int first_error = 0;
 
-	/* In a rollback we have moved them just now; drivers may have, for the CPUs that returned. */
+	/* In a rollback we have moved them just now; drivers may have, for the CPUs that returned.
+	 */
 	util_sleep(SETTLE_SECONDS);
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
@@ -646,7 +665,7 @@ const struct step_kind irqs_affinity_kind = {
 	.undo = undo,
 };
 
-/* ---- where new interrupts start -------------------------------------------------------------- */
+/* ---- where new interrupts start ---------------------------------------------------------- */
 
 static int describe_default(struct step *step, struct step_env *env)
 {

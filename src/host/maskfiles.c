@@ -11,7 +11,7 @@
 /* Nine characters for 32 CPUs: enough for 60000 of them. */
 #define TEXT_SIZE 16384
 
-/* ---- masks as text --------------------------------------------------------------------------- */
+/* ---- masks as text ----------------------------------------------------------------------- */
 
 /* The next digit to the left of @at, which moves there; 0 for ever once @mask is through. */
 static char previous_digit(const char *mask, const char **at)
@@ -44,7 +44,8 @@ bool maskfiles_has(const char *mask, unsigned int cpu)
 	return (isdigit((unsigned char)digit) ? digit - '0' : digit - 'a' + 10) >> cpu % 4 & 1;
 }
 
-/* Writes @cpus as the kernel does: with as many digits as @like has. NULL where there is no memory. */
+/* Writes @cpus as the kernel does: with as many digits as @like has. NULL where there is no memory.
+ */
 static char *format_like(const char *like, hwloc_const_bitmap_t cpus)
 {
 	int last = hwloc_bitmap_last(cpus);
@@ -71,7 +72,7 @@ static char *format_like(const char *like, hwloc_const_bitmap_t cpus)
 	return text;
 }
 
-/* ---- planning -------------------------------------------------------------------------------- */
+/* ---- planning ---------------------------------------------------------------------------- */
 
 static const char *find_path(const struct root *root, const char *object, char *buffer, size_t size)
 {
@@ -80,7 +81,8 @@ static const char *find_path(const struct root *root, const char *object, char *
 }
 
 /* As many survivors as @mask has CPUs, as far as there are so many. */
-static void pick_survivors(struct spread *spread, hwloc_const_bitmap_t mask, hwloc_bitmap_t ret_after)
+static void pick_survivors(struct spread *spread, hwloc_const_bitmap_t mask,
+			   hwloc_bitmap_t ret_after)
 {
 	long near = spread_node(spread, hwloc_bitmap_first(mask));
 
@@ -95,8 +97,9 @@ static void pick_survivors(struct spread *spread, hwloc_const_bitmap_t mask, hwl
 }
 
 /* What is to be written in place of @mask. Returns false where it may stay. */
-static bool choose_after(const struct step_env *env, struct spread *spread, enum maskfiles_rule rule,
-			 hwloc_const_bitmap_t mask, hwloc_bitmap_t ret_after)
+static bool choose_after(const struct step_env *env, struct spread *spread,
+			 enum maskfiles_rule rule, hwloc_const_bitmap_t mask,
+			 hwloc_bitmap_t ret_after)
 {
 	hwloc_bitmap_copy(ret_after, mask);
 	if (rule == MASKFILES_MOVE && hwloc_bitmap_isincluded(mask, env->target)) {
@@ -121,8 +124,8 @@ static int add_item(struct step *step, const char *object, const char *text, con
 	return 0;
 }
 
-static int plan_mask(struct step *step, struct step_env *env, struct spread *spread, const char *object,
-		     enum maskfiles_rule rule, const char *text)
+static int plan_mask(struct step *step, struct step_env *env, struct spread *spread,
+		     const char *object, enum maskfiles_rule rule, const char *text)
 {
 	_cleanup_cpus_ hwloc_bitmap_t mask = hwloc_bitmap_alloc(), before = hwloc_bitmap_alloc(),
 				      after = hwloc_bitmap_alloc();
@@ -143,14 +146,15 @@ static int plan_mask(struct step *step, struct step_env *env, struct spread *spr
 		return 0;
 	if (choose_after(env, spread, rule, mask, after))
 		return add_item(step, object, text, earlier ? earlier : text, after);
-	/* It may stay, but whoever undoes the earlier operation first must find that we want it, too. */
+	/* It may stay, but whoever undoes the earlier operation first must find that we want it,
+	 * too. */
 	if (earlier && hwloc_bitmap_intersects(before, env->target))
 		return add_item(step, object, text, earlier, mask);
 	return 0;
 }
 
-int maskfiles_plan(struct step *step, struct step_env *env, struct spread *spread, const char *object,
-		   enum maskfiles_rule rule)
+int maskfiles_plan(struct step *step, struct step_env *env, struct spread *spread,
+		   const char *object, enum maskfiles_rule rule)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[PATH_MAX];
@@ -161,7 +165,7 @@ int maskfiles_plan(struct step *step, struct step_env *env, struct spread *sprea
 	return plan_mask(step, env, spread, object, rule, text);
 }
 
-/* ---- applying and undoing -------------------------------------------------------------------- */
+/* ---- applying and undoing ---------------------------------------------------------------- */
 
 static bool is_record(const struct item *item)
 {
@@ -216,8 +220,8 @@ static int put_back(const struct step *step, const struct item *item, const stru
 	const struct item *other = find_other(env, step->kind, item);
 	const char *value = other && is_claimed(env, item->before) ? other->after : item->before;
 	char current[TEXT_SIZE], path[PATH_MAX];
-	int r = root_read_buffer(env->root, find_path(env->root, item->object, path, sizeof(path)), current,
-				 sizeof(current));
+	int r = root_read_buffer(env->root, find_path(env->root, item->object, path, sizeof(path)),
+				 current, sizeof(current));
 
 	if (r)
 		return is_gone(r) || r == -EINVAL ? 0 : r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* methods.c - the offline methods: ways of making the kernel take a set of CPUs, first usable one first */
+/* methods.c - the offline methods: ways of making the kernel take a set of CPUs, first usable one
+ * first */
 #include "host/methods.h"
 
 #include <errno.h>
@@ -12,8 +13,10 @@
 /* Somebody may bring CPUs back while others still go; more often than this it is a quarrel. */
 #define PASSES 3
 
-/* A CPU that is off before we wrote is part of this only where another operation holds it already. */
-static int check_unchanged(const struct step *step, const struct step_env *env, struct online_mask *mask)
+/* A CPU that is off before we wrote is part of this only where another operation holds it already.
+ */
+static int check_unchanged(const struct step *step, const struct step_env *env,
+			   struct online_mask *mask)
 {
 	int r = hotplug_read_online(env, mask);
 
@@ -26,7 +29,7 @@ static int check_unchanged(const struct step *step, const struct step_env *env, 
 	return r;
 }
 
-/* ---- sequential: cpuN/online, one CPU after another --------------------------------------------- */
+/* ---- sequential: cpuN/online, one CPU after another -------------------------------------- */
 
 static const char *sequential_why_not(const struct step_env *env)
 {
@@ -34,7 +37,8 @@ static const char *sequential_why_not(const struct step_env *env)
 	return NULL;
 }
 
-static int take_item(struct step *step, struct step_env *env, struct item *item, struct online_mask *mask)
+static int take_item(struct step *step, struct step_env *env, struct item *item,
+		     struct online_mask *mask)
 {
 	int r = 0;
 
@@ -60,7 +64,8 @@ static int sequential_pass(struct step *step, struct step_env *env, struct onlin
 		int r;
 
 		if (item->state == STATE_FAILED ||
-		    (item->state == STATE_APPLIED && !cpus_text_has(mask->text, (unsigned int)item->id)))
+		    (item->state == STATE_APPLIED &&
+		     !cpus_text_has(mask->text, (unsigned int)item->id)))
 			continue;
 		if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
 			return -EINTR;
@@ -102,7 +107,7 @@ static const struct method sequential = {
 	.take = sequential_take,
 };
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------- */
 
 const struct method *const methods[] = {
 	&sequential,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* netqueues.c - step kinds net.rps and net.xps: masks of network queues that lie wholly in the target */
+/* netqueues.c - step kinds net.rps and net.xps: masks of network queues that lie wholly in the
+ * target */
 #include "host/netqueues.h"
 
 #include <errno.h>
@@ -63,21 +64,24 @@ static bool is_rewritten_by_driver(const struct root *root, const char *device)
 	       strstr(text, "DRIVER=virtio_net");
 }
 
-static int plan_device(struct step *step, struct step_env *env, struct spread *spread, const char *device)
+static int plan_device(struct step *step, struct step_env *env, struct spread *spread,
+		       const char *device)
 {
 	bool is_rps = step->kind == &netqueues_rps_kind;
-	enum maskfiles_rule rule = is_rps || !is_rewritten_by_driver(env->root, device) ? MASKFILES_MOVE :
-											  MASKFILES_RECORD;
+	enum maskfiles_rule rule = is_rps || !is_rewritten_by_driver(env->root, device)
+					   ? MASKFILES_MOVE
+					   : MASKFILES_RECORD;
 	int r = 0;
 
 	for (unsigned int n = 0; !r; n++) {
 		char object[PATH_MAX];
 
-		snprintf(object, sizeof(object), "/" NET_DIR "/%s/queues/%cx-%u", device, is_rps ? 'r' : 't',
-			 n);
+		snprintf(object, sizeof(object), "/" NET_DIR "/%s/queues/%cx-%u", device,
+			 is_rps ? 'r' : 't', n);
 		if (!root_has(env->root, "%s", object + 1))
 			break;
-		strncat(object, is_rps ? "/rps_cpus" : "/xps_cpus", sizeof(object) - strlen(object) - 1);
+		strncat(object, is_rps ? "/rps_cpus" : "/xps_cpus",
+			sizeof(object) - strlen(object) - 1);
 		r = maskfiles_plan(step, env, spread, object, rule);
 	}
 	return r;

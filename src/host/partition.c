@@ -19,7 +19,7 @@ enum { ITEM_CONTROLLER, ITEM_CGROUP };
 #define REMOVE_TRIES 50
 #define REMOVE_PAUSE 0.02
 
-/* ---- planning --------------------------------------------------------------------------------------- */
+/* ---- planning ---------------------------------------------------------------------------- */
 
 /* A partition that is not what a killed cpuoff left. */
 static bool is_of_others(const struct cgroup *cgroup)
@@ -38,7 +38,8 @@ int partition_cpus(const struct step_env *env, hwloc_bitmap_t ret_cpus)
 	return hwloc_bitmap_or(ret_cpus, ret_cpus, env->target) < 0 ? -ENOMEM : 0;
 }
 
-/* A sibling that claims CPUs for itself alone, for a remote partition, cannot share them with ours. */
+/* A sibling that claims CPUs for itself alone, for a remote partition, cannot share them with ours.
+ */
 static const struct cgroup *find_exclusive(const struct step_env *env, hwloc_const_bitmap_t cpus)
 {
 	_cleanup_cpus_ hwloc_bitmap_t exclusive = hwloc_bitmap_alloc();
@@ -48,9 +49,11 @@ static const struct cgroup *find_exclusive(const struct step_env *env, hwloc_con
 		char path[PATH_MAX];
 
 		if (cgroup->depth != 1 || !strcmp(cgroup->path, NAME) ||
-		    cgroups_path(env->cgroups, cgroup->path, "cpuset.cpus.exclusive", path, sizeof(path)))
+		    cgroups_path(env->cgroups, cgroup->path, "cpuset.cpus.exclusive", path,
+				 sizeof(path)))
 			continue;
-		if (!root_read_cpulist(env->root, env->machine->nr_cpus - 1, exclusive, "%s", path) &&
+		if (!root_read_cpulist(env->root, env->machine->nr_cpus - 1, exclusive, "%s",
+				       path) &&
 		    hwloc_bitmap_intersects(exclusive, cpus))
 			return cgroup;
 	}
@@ -65,7 +68,8 @@ const char *partition_why_not(const struct step_env *env, char *buffer, size_t s
 	if (!env->cgroups->root || !env->cgroups->is_v2)
 		return "there is no cgroup v2 hierarchy with the cpuset controller";
 	if (!env->cgroups->keeps_masks)
-		return "the root cgroup has no cpuset.cpus.isolated: this kernel would not remember the masks "
+		return "the root cgroup has no cpuset.cpus.isolated: this kernel would not "
+		       "remember the masks "
 		       "of tasks";
 	if (!root_is_live(env->root))
 		return "this is a copy of a machine, and has no tasks";
@@ -91,15 +95,19 @@ static int describe_partition(struct step *step, struct step_env *env)
 	list = cpus_format(cpus);
 	if (!list)
 		return -ENOMEM;
-	if (!env->cgroups->is_enabled && !step_add_item(step, ITEM_CONTROLLER, "-cpuset", "+cpuset",
-							"/%s/cgroup.subtree_control", env->cgroups->root))
+	if (!env->cgroups->is_enabled &&
+	    !step_add_item(step, ITEM_CONTROLLER, "-cpuset", "+cpuset",
+			   "/%s/cgroup.subtree_control", env->cgroups->root))
 		return -ENOMEM;
-	return step_add_item(step, ITEM_CGROUP, "absent", list, "/%s/" NAME, env->cgroups->root) ? 0 : -ENOMEM;
+	return step_add_item(step, ITEM_CGROUP, "absent", list, "/%s/" NAME, env->cgroups->root)
+		       ? 0
+		       : -ENOMEM;
 }
 
-/* ---- files of a cgroup, without allocating --------------------------------------------------------------- */
+/* ---- files of a cgroup, without allocating ----------------------------------------------- */
 
-static int write_file(const struct root *root, const char *cgroup, const char *file, const char *value)
+static int write_file(const struct root *root, const char *cgroup, const char *file,
+		      const char *value)
 {
 	char path[PATH_MAX];
 
@@ -108,7 +116,8 @@ static int write_file(const struct root *root, const char *cgroup, const char *f
 	return root_write(root, value, path);
 }
 
-static int read_file(const struct root *root, const char *cgroup, const char *file, char *buffer, size_t size)
+static int read_file(const struct root *root, const char *cgroup, const char *file, char *buffer,
+		     size_t size)
 {
 	char path[PATH_MAX];
 
@@ -124,7 +133,7 @@ static void find_parent(const char *path, char parent[PATH_MAX])
 	*strrchr(parent, '/') = '\0';
 }
 
-/* ---- is it in force? --------------------------------------------------------------------------------------- */
+/* ---- is it in force? --------------------------------------------------------------------- */
 
 int partition_check(const struct step_env *env)
 {
@@ -139,7 +148,8 @@ int partition_check(const struct step_env *env)
 	find_parent(env->partition, parent);
 	r = read_file(env->root, env->partition, "cpuset.cpus.partition", state, sizeof(state));
 	if (!r)
-		r = read_file(env->root, env->partition, "cpuset.cpus.effective", ours, sizeof(ours));
+		r = read_file(env->root, env->partition, "cpuset.cpus.effective", ours,
+			      sizeof(ours));
 	if (!r)
 		r = read_file(env->root, parent, "cpuset.cpus.effective", roots, sizeof(roots));
 	if (!r)
@@ -153,7 +163,7 @@ int partition_check(const struct step_env *env)
 	return 0;
 }
 
-/* ---- removing it ----------------------------------------------------------------------------------------------- */
+/* ---- removing it ------------------------------------------------------------------------- */
 
 /* Moves all processes of @cgroup to the root. One number a write is what the kernel takes. */
 static void move_out(const struct root *root, const char *cgroup, const char *parent)
@@ -186,12 +196,13 @@ static int remove_cgroup(const struct root *root, const char *cgroup)
 }
 
 /*
- * "-cpuset" clears every cpuset of the first level, also what others set meanwhile: it stays on where any of
- * them has something set.
+ * "-cpuset" clears every cpuset of the first level, also what others set meanwhile: it stays on
+ * where any of them has something set.
  */
 static bool is_controller_used(const struct root *root, const char *top)
 {
-	static const char *const files[] = { "cpuset.cpus", "cpuset.mems", "cpuset.cpus.exclusive" };
+	static const char *const files[] = { "cpuset.cpus", "cpuset.mems",
+					     "cpuset.cpus.exclusive" };
 	DIR *dir = root_opendir(root, "%s", top);
 	struct dirent *entry;
 	bool is_used = !dir;
@@ -201,7 +212,8 @@ static bool is_controller_used(const struct root *root, const char *top)
 
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
 			continue;
-		if (snprintf(child, sizeof(child), "%s/%s", top, entry->d_name) >= (int)sizeof(child))
+		if (snprintf(child, sizeof(child), "%s/%s", top, entry->d_name) >=
+		    (int)sizeof(child))
 			continue;
 		for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 			int r = read_file(root, child, files[i], value, sizeof(value));
@@ -253,9 +265,10 @@ static int undo_partition(struct step *step, struct step_env *env)
 	return first_error;
 }
 
-/* ---- making it --------------------------------------------------------------------------------------------------- */
+/* ---- making it --------------------------------------------------------------------------- */
 
-/* Our own subtree_control holds the controller: a daemon that withdraws it from the root is refused then. */
+/* Our own subtree_control holds the controller: a daemon that withdraws it from the root is refused
+ * then. */
 static int make_cgroup(const struct root *root, const char *cgroup, const char *cpus)
 {
 	int r = root_mkdir(root, cgroup);
@@ -275,12 +288,14 @@ static int apply_partition(struct step *step, struct step_env *env)
 {
 	int r = 0;
 
-	watcher_progress(env->watcher,
-			 &(struct progress){ .phase = PHASE_MOVING, .object = "tasks", .total = 1 });
+	watcher_progress(
+		env->watcher,
+		&(struct progress){ .phase = PHASE_MOVING, .object = "tasks", .total = 1 });
 	for (size_t i = 0; !r && i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
 
-		item->state = STATE_APPLIED; /* a cgroup that was made and failed later must go, too */
+		item->state =
+			STATE_APPLIED; /* a cgroup that was made and failed later must go, too */
 		if (item->id == ITEM_CONTROLLER) {
 			r = root_write(env->root, item->after, item->object + 1);
 		} else {
@@ -314,7 +329,7 @@ const struct step_kind partition_kind = {
 	.undo = undo_partition,
 };
 
-/* ---- partitions of others ------------------------------------------------------------------------------------------ */
+/* ---- partitions of others ---------------------------------------------------------------- */
 
 static int describe_others(struct step *step, struct step_env *env)
 {
@@ -326,7 +341,8 @@ static int describe_others(struct step *step, struct step_env *env)
 
 		if (!is_of_others(cgroup) ||
 		    !(hwloc_bitmap_intersects(cgroup->cpus, env->target) ||
-		      (cgroup->effective && hwloc_bitmap_intersects(cgroup->effective, env->target))))
+		      (cgroup->effective &&
+		       hwloc_bitmap_intersects(cgroup->effective, env->target))))
 			continue;
 		/* "root invalid (reason)": what its owner wrote is the first word */
 		before = strndup(cgroup->partition, strcspn(cgroup->partition, " "));
@@ -342,7 +358,8 @@ static int apply_others(struct step *step, struct step_env *env)
 {
 	for (size_t i = step->nr_items; i-- > 0;) {
 		struct item *item = &step->items[i];
-		int r = write_file(env->root, item->object + 1, "cpuset.cpus.partition", item->after);
+		int r = write_file(env->root, item->object + 1, "cpuset.cpus.partition",
+				   item->after);
 
 		item->error = r == -ENOENT ? 0 : -r;
 		if (r && r != -ENOENT)

@@ -37,11 +37,13 @@ static int describe(struct step *step, struct step_env *env)
 	if (r)
 		return r == -ENOENT ? 0 : r;
 	if (!root_read_long(env->root, &normal, "sys/kernel/rcu_normal") && normal) {
-		if (!findings_add(env->findings, "rcu-normal", SEVERITY_NOTE, NULL,
-				  "Write 0 to /sys/kernel/rcu_normal if the operation shall be faster.",
-				  "/sys/kernel/rcu_normal is %ld, which forbids expedited grace periods: the "
-				  "operation takes longer",
-				  normal))
+		if (!findings_add(
+			    env->findings, "rcu-normal", SEVERITY_NOTE, NULL,
+			    "Write 0 to /sys/kernel/rcu_normal if the operation shall be faster.",
+			    "/sys/kernel/rcu_normal is %ld, which forbids expedited grace periods: "
+			    "the "
+			    "operation takes longer",
+			    normal))
 			return -ENOMEM;
 		return 0;
 	}
@@ -77,7 +79,8 @@ static int undo(struct step *step, struct step_env *env)
 		item->error = -r;
 		return r;
 	}
-	/* What is there now was there before: our part of it was never added, or is gone already. */
+	/* What is there now was there before: our part of it was never added, or is gone already.
+	 */
 	if (!util_parse_long(item->before, 0, INT_MAX, &before) && value <= before)
 		value = 0;
 	r = value > 0 ? write_counter(env->root, value - 1) : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* root.c - the only door to the machine's files: /sys, /proc, /dev, /etc, /var below one root directory */
+/* root.c - the only door to the machine's files: /sys, /proc, /dev, /etc, /var below one root
+ * directory */
 #include "host/root.h"
 
 #include <errno.h>
@@ -251,15 +252,16 @@ int root_write(const struct root *root, const char *value, const char *path)
 	return (size_t)n == length ? 0 : -EIO;
 }
 
-/* Opens the directory that holds @path; the last part of @path is not followed then. Returns it, or -errno. */
+/* Opens the directory that holds @path; the last part of @path is not followed then. Returns it, or
+ * -errno. */
 static int open_parent(const struct root *root, const char *path, const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
 	char parent[PATH_MAX];
 
 	*ret_name = slash ? slash + 1 : path;
-	if (snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".") >=
-	    (int)sizeof(parent))
+	if (snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
+		     slash ? path : ".") >= (int)sizeof(parent))
 		return -ENAMETOOLONG;
 	return root_openat(root, O_PATH | O_DIRECTORY, parent);
 }

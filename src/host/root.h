@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * root.h - the only door to the machine's files: /sys, /proc, /dev, /etc, /var below one root directory
+ * root.h - the only door to the machine's files: /sys, /proc, /dev, /etc, /var below one root
+ * directory
  *
- * Paths are given without the leading slash ("sys/devices/system/cpu/online") and are opened relative to
- * the root; a file that lies outside of it after symbolic links is refused with -EXDEV.
+ * Paths are given without the leading slash ("sys/devices/system/cpu/online") and are opened
+ * relative to the root; a file that lies outside of it after symbolic links is refused with -EXDEV.
  */
 #pragma once
 
@@ -15,7 +16,8 @@ struct root;
 
 /*
  * Opens @dir as the root, "/" being the running machine. Anything else must look like a machine
- * (sys/devices/system/cpu). Returns 0, -ENOTDIR, -ENOENT or another -errno. root_close() takes NULL.
+ * (sys/devices/system/cpu). Returns 0, -ENOTDIR, -ENOENT or another -errno. root_close() takes
+ * NULL.
  */
 int root_open(const char *dir, struct root **ret_root) _must_check_;
 void root_close(struct root *root);
@@ -29,7 +31,8 @@ static inline void root_closep(struct root **root)
 /* The directory as a path without links, for hwloc; "/" for the running machine. */
 const char *root_path(const struct root *root);
 
-/* True where this is the running machine: only then are there processes to look at and calls to make. */
+/* True where this is the running machine: only then are there processes to look at and calls to
+ * make. */
 bool root_is_live(const struct root *root);
 
 /* open(2) of a path below the root, with O_CLOEXEC. Returns a descriptor or -errno. */
@@ -39,25 +42,29 @@ int root_openat(const struct root *root, int flags, const char *path) _must_chec
 bool root_has(const struct root *root, const char *fmt, ...) _printf_(2, 3);
 
 /*
- * Reads a whole file, at most 64 MiB, and cuts NUL bytes and white space off its end. The caller frees
- * it. Returns 0 or -errno.
+ * Reads a whole file, at most 64 MiB, and cuts NUL bytes and white space off its end. The caller
+ * frees it. Returns 0 or -errno.
  */
-int root_read(const struct root *root, char **ret_text, const char *fmt, ...) _printf_(3, 4) _must_check_;
+int root_read(const struct root *root, char **ret_text, const char *fmt, ...)
+	_printf_(3, 4) _must_check_;
 
 /*
- * Reads at most @size - 1 bytes into the caller's @buffer, allocating nothing: for the way back, which must
- * not fail for want of memory. The end is cut as by root_read(). Returns 0, -EFBIG or -errno.
+ * Reads at most @size - 1 bytes into the caller's @buffer, allocating nothing: for the way back,
+ * which must not fail for want of memory. The end is cut as by root_read(). Returns 0, -EFBIG or
+ * -errno.
  */
-int root_read_buffer(const struct root *root, const char *path, char *buffer, size_t size) _must_check_;
+int root_read_buffer(const struct root *root, const char *path, char *buffer,
+		     size_t size) _must_check_;
 
 /* Reads a file that holds one decimal number. Returns 0, -EINVAL for other text, or -errno. */
-int root_read_long(const struct root *root, long *ret_value, const char *fmt, ...) _printf_(3, 4) _must_check_;
+int root_read_long(const struct root *root, long *ret_value, const char *fmt, ...)
+	_printf_(3, 4) _must_check_;
 
 /* Reads a cpulist or cpumask file; CPUs over @max are left out. Returns 0 or -errno. */
-int root_read_cpulist(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus, const char *fmt, ...)
-	_printf_(4, 5) _must_check_;
-int root_read_cpumask(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus, const char *fmt, ...)
-	_printf_(4, 5) _must_check_;
+int root_read_cpulist(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus,
+		      const char *fmt, ...) _printf_(4, 5) _must_check_;
+int root_read_cpumask(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus,
+		      const char *fmt, ...) _printf_(4, 5) _must_check_;
 
 /*
  * Writes @value in one write(2); a short write is -EIO. Allocates nothing. Returns 0 or -errno.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* spread.c - places for what was bound to CPUs of the target alone: near, and never all on one survivor */
+/* spread.c - places for what was bound to CPUs of the target alone: near, and never all on one
+ * survivor */
 #include "host/spread.h"
 
 #include <errno.h>
@@ -54,9 +55,9 @@ long spread_node(const struct spread *spread, int cpu)
 static unsigned long weigh(const struct spread *spread, unsigned int cpu, long near, long next)
 {
 	long node = spread->machine->cpus[cpu].node;
-	unsigned long distance = node != CPU_ID_NONE && node == near ? 0 :
-				 node != CPU_ID_NONE && node == next ? 1 :
-								       2;
+	unsigned long distance = node != CPU_ID_NONE && node == near   ? 0
+				 : node != CPU_ID_NONE && node == next ? 1
+								       : 2;
 
 	return distance * ((unsigned long)UINT_MAX + 1) + spread->load[cpu];
 }
@@ -68,7 +69,8 @@ unsigned int spread_pick(struct spread *spread, long near, long next, hwloc_cons
 	cpus_foreach(cpu, spread->allowed) {
 		if (cpu >= spread->machine->nr_cpus || (except && hwloc_bitmap_isset(except, cpu)))
 			continue;
-		if (best == CPU_NONE || weigh(spread, cpu, near, next) < weigh(spread, best, near, next))
+		if (best == CPU_NONE ||
+		    weigh(spread, cpu, near, next) < weigh(spread, best, near, next))
 			best = cpu;
 	}
 	if (best != CPU_NONE)

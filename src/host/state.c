@@ -9,7 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define SUFFIX ".json"
+#define SUFFIX	    ".json"
 #define JOURNAL_MAX (256UL << 20)
 
 struct state {
@@ -28,7 +28,8 @@ static int make_parents(const struct root *root, char *path)
 {
 	int r = 0;
 
-	for (char *slash = strchr(path, '/'); slash && (!r || r == -EEXIST); slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(path, '/'); slash && (!r || r == -EEXIST);
+	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		r = root_mkdir(root, path);
 		*slash = '/';
@@ -49,8 +50,8 @@ static int make_dir(const struct root *root, char *path)
 }
 
 /*
- * The path below the root. A directory that already names the root by its full path is meant as it stands.
- * A slash at the end would have a link followed.
+ * The path below the root. A directory that already names the root by its full path is meant as it
+ * stands. A slash at the end would have a link followed.
  */
 static char *path_below(const struct root *root, const char *dir)
 {
@@ -286,7 +287,8 @@ int state_write(const struct state *state, const char *id, const char *text, siz
 	snprintf(name, sizeof(name), "%s" SUFFIX, id);
 	snprintf(temporary, sizeof(temporary), ".%s.new", id);
 	unlinkat(state->fd, temporary, 0); /* what a killed cpuoff left */
-	fd = openat(state->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	fd = openat(state->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0644);
 	if (fd < 0)
 		return -errno;
 	r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text, length);
@@ -296,7 +298,8 @@ int state_write(const struct state *state, const char *id, const char *text, siz
 		unlinkat(state->fd, temporary, 0);
 		return r;
 	}
-	/* The directory entry must be on disk, too. Where it cannot be synced, the file still is there. */
+	/* The directory entry must be on disk, too. Where it cannot be synced, the file still is
+	 * there. */
 	fsync(state->fd);
 	return 0;
 }

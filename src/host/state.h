@@ -2,8 +2,8 @@
 /*
  * state.h - the state directory: journals, and the lock
  *
- * The directory and what is in it must belong to root or to the caller and be writable by nobody else, and
- * links are not followed, since what a journal says is done to the machine.
+ * The directory and what is in it must belong to root or to the caller and be writable by nobody
+ * else, and links are not followed, since what a journal says is done to the machine.
  */
 #pragma once
 
@@ -14,10 +14,11 @@
 struct state;
 
 /*
- * Opens the state directory @dir, taken below the root. @create makes it, with its parents. Returns 0,
- * -ENOENT, -ELOOP or -ENOTDIR (a link, or no directory), -EPERM (not ours alone) or -errno.
+ * Opens the state directory @dir, taken below the root. @create makes it, with its parents. Returns
+ * 0, -ENOENT, -ELOOP or -ENOTDIR (a link, or no directory), -EPERM (not ours alone) or -errno.
  */
-int state_open(const struct root *root, const char *dir, bool create, struct state **ret_state) _must_check_;
+int state_open(const struct root *root, const char *dir, bool create,
+	       struct state **ret_state) _must_check_;
 void state_close(struct state *state);
 
 #define _cleanup_state_ _cleanup_(state_closep)
@@ -30,26 +31,28 @@ static inline void state_closep(struct state **state)
 const char *state_path(const struct state *state);
 
 /*
- * Takes the lock, without waiting. Two locks make it: one that dies with this process, and one that the
- * writer child inherits, so that nobody starts while a write of a dead cpuoff is still in the kernel.
- * Returns 0; -EAGAIN where another cpuoff runs, -EBUSY where only the writer of a dead one is left, with
- * its pid in @ret_holder (0 if unknown); or -errno.
+ * Takes the lock, without waiting. Two locks make it: one that dies with this process, and one that
+ * the writer child inherits, so that nobody starts while a write of a dead cpuoff is still in the
+ * kernel. Returns 0; -EAGAIN where another cpuoff runs, -EBUSY where only the writer of a dead one
+ * is left, with its pid in @ret_holder (0 if unknown); or -errno.
  */
 int state_lock(struct state *state, pid_t *ret_holder) _must_check_;
 
 /* Notes the writer child in the lock, for whoever waits. */
 void state_note_writer(struct state *state, pid_t pid);
 
-/* The ids of all journals, sorted, oldest first. Returns 0 or -errno. The caller frees list and texts. */
+/* The ids of all journals, sorted, oldest first. Returns 0 or -errno. The caller frees list and
+ * texts. */
 int state_list(const struct state *state, char ***ret_ids, size_t *ret_nr) _must_check_;
 
 /* Reads the journal @id. Returns 0, -EPERM where its owner or mode is wrong, or -errno. */
 int state_read(const struct state *state, const char *id, char **ret_text) _must_check_;
 
 /*
- * Replaces the journal @id as a whole: temporary file, fsync, rename. Allocates nothing. Returns 0 or
- * -errno, and the old text is still there then.
+ * Replaces the journal @id as a whole: temporary file, fsync, rename. Allocates nothing. Returns 0
+ * or -errno, and the old text is still there then.
  */
-int state_write(const struct state *state, const char *id, const char *text, size_t length) _must_check_;
+int state_write(const struct state *state, const char *id, const char *text,
+		size_t length) _must_check_;
 
 int state_remove(const struct state *state, const char *id) _must_check_;

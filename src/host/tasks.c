@@ -10,7 +10,7 @@
 #include "host/evacuations.h"
 
 /* include/linux/sched.h */
-#define PF_KTHREAD 0x00200000UL
+#define PF_KTHREAD	  0x00200000UL
 #define PF_NO_SETAFFINITY 0x04000000UL
 #ifndef SCHED_DEADLINE
 #define SCHED_DEADLINE 6
@@ -19,13 +19,14 @@
 /* CPUs that masks are made for on the way back, where nothing is allocated. */
 #define MASK_CPUS 65536
 
-/* Threads made while a pass runs need another one; more often than this something makes them for ever. */
+/* Threads made while a pass runs need another one; more often than this something makes them for
+ * ever. */
 #define PASSES 10
 
 /* The mask of a thread that nobody pinned. */
 #define UNPINNED "any"
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------- */
 
 /* What /proc/PID/task/TID/stat tells. */
 struct stat_fields {
@@ -81,8 +82,10 @@ static int read_stat(const struct root *root, pid_t tid, struct stat_fields *ret
 	return r ? r : parse_stat(text, ret_fields);
 }
 
-/* The cpulist after "Cpus_allowed_list:" in the status file, which works for a thread's id as well. */
-static int read_mask_text(const struct root *root, pid_t tid, char *buffer, size_t size, const char **ret_list)
+/* The cpulist after "Cpus_allowed_list:" in the status file, which works for a thread's id as well.
+ */
+static int read_mask_text(const struct root *root, pid_t tid, char *buffer, size_t size,
+			  const char **ret_list)
 {
 	static const char key[] = "\nCpus_allowed_list:";
 	char path[64], *list;
@@ -108,20 +111,24 @@ static const struct cgroup *parse_cgroup(const struct cgroups *cgroups, char *te
 	char *line, *rest = text;
 
 	while ((line = strsep(&rest, "\n"))) {
-		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		char *controllers = strchr(line, ':'),
+		     *path = controllers ? strchr(controllers + 1, ':') : NULL;
 		bool is_ours;
 
 		if (!path)
 			continue;
 		*path++ = '\0';
-		is_ours = cgroups->is_v2 ? !strcmp(controllers, ":") : strstr(controllers, "cpuset") != NULL;
+		is_ours = cgroups->is_v2 ? !strcmp(controllers, ":")
+					 : strstr(controllers, "cpuset") != NULL;
 		if (is_ours)
-			return cgroups_governor(cgroups, cgroups_find(cgroups, path + strspn(path, "/")));
+			return cgroups_governor(cgroups,
+						cgroups_find(cgroups, path + strspn(path, "/")));
 	}
 	return NULL;
 }
 
-static const struct cgroup *read_cgroup(const struct root *root, const struct cgroups *cgroups, pid_t tid)
+static const struct cgroup *read_cgroup(const struct root *root, const struct cgroups *cgroups,
+					pid_t tid)
 {
 	char path[64], text[8192];
 
@@ -146,12 +153,14 @@ static double read_bandwidth(pid_t tid)
 {
 	struct attributes attributes = { .size = sizeof(attributes) };
 
-	if (syscall(SYS_sched_getattr, tid, &attributes, sizeof(attributes), 0) < 0 || !attributes.period)
+	if (syscall(SYS_sched_getattr, tid, &attributes, sizeof(attributes), 0) < 0 ||
+	    !attributes.period)
 		return 0;
 	return (double)attributes.runtime / (double)attributes.period;
 }
 
-static int read_task(const struct root *root, const struct machine *machine, pid_t tid, struct task *ret_task)
+static int read_task(const struct root *root, const struct machine *machine, pid_t tid,
+		     struct task *ret_task)
 {
 	struct stat_fields fields = { 0 };
 	char buffer[16384];
@@ -193,11 +202,12 @@ static int add_task(struct tasks *tasks, const struct task *task)
 }
 
 /*
- * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of its own
- * (v1, and threaded cgroups of v2), and is asked.
+ * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of
+ * its own (v1, and threaded cgroups of v2), and is asked.
  */
-static int read_thread(const struct root *root, const struct machine *machine, const struct cgroups *cgroups,
-		       pid_t pid, pid_t tid, const struct cgroup **cgroup, struct tasks *tasks)
+static int read_thread(const struct root *root, const struct machine *machine,
+		       const struct cgroups *cgroups, pid_t pid, pid_t tid,
+		       const struct cgroup **cgroup, struct tasks *tasks)
 {
 	struct task task;
 	int r = read_task(root, machine, tid, &task);
@@ -226,8 +236,8 @@ static bool parse_pid(const char *name, pid_t *ret_pid)
 	return true;
 }
 
-static int read_process(const struct root *root, const struct machine *machine, const struct cgroups *cgroups,
-			pid_t pid, struct tasks *tasks)
+static int read_process(const struct root *root, const struct machine *machine,
+			const struct cgroups *cgroups, pid_t pid, struct tasks *tasks)
 {
 	DIR *dir = root_opendir(root, "proc/%d/task", (int)pid);
 	const struct cgroup *cgroup = NULL;
@@ -244,8 +254,8 @@ static int read_process(const struct root *root, const struct machine *machine, 
 	return r;
 }
 
-int tasks_read(const struct root *root, const struct machine *machine, const struct cgroups *cgroups,
-	       struct tasks *ret_tasks)
+int tasks_read(const struct root *root, const struct machine *machine,
+	       const struct cgroups *cgroups, struct tasks *ret_tasks)
 {
 	struct tasks tasks = { 0 };
 	struct dirent *entry;
@@ -278,7 +288,7 @@ void tasks_free(struct tasks *tasks)
 	*tasks = (struct tasks){ 0 };
 }
 
-/* ---- judging --------------------------------------------------------------------------------------- */
+/* ---- judging ----------------------------------------------------------------------------- */
 
 bool task_is_movable(const struct task *task)
 {
@@ -292,7 +302,8 @@ bool task_is_kernel(const struct task *task)
 
 bool task_is_realtime(const struct task *task)
 {
-	return task->policy == SCHED_FIFO || task->policy == SCHED_RR || task->policy == SCHED_DEADLINE;
+	return task->policy == SCHED_FIFO || task->policy == SCHED_RR ||
+	       task->policy == SCHED_DEADLINE;
 }
 
 bool task_is_pinned(const struct task *task, const struct machine *machine)
@@ -302,12 +313,14 @@ bool task_is_pinned(const struct task *task, const struct machine *machine)
 
 	/* offline CPUs do not count: an unpinned thread of the root cpuset has them in its mask */
 	cpus_foreach(cpu, allowed)
-		if (hwloc_bitmap_isset(machine->online, cpu) && !hwloc_bitmap_isset(task->mask, cpu))
+		if (hwloc_bitmap_isset(machine->online, cpu) &&
+		    !hwloc_bitmap_isset(task->mask, cpu))
 			return true;
 	return false;
 }
 
-bool task_is_pinned_to(const struct task *task, const struct machine *machine, hwloc_const_bitmap_t target)
+bool task_is_pinned_to(const struct task *task, const struct machine *machine,
+		       hwloc_const_bitmap_t target)
 {
 	bool is_inside = false;
 	unsigned int cpu;
@@ -322,7 +335,7 @@ bool task_is_pinned_to(const struct task *task, const struct machine *machine, h
 	return is_inside;
 }
 
-/* ---- masks ----------------------------------------------------------------------------------------- */
+/* ---- masks ------------------------------------------------------------------------------- */
 
 int tasks_set_mask(pid_t tid, hwloc_const_bitmap_t mask)
 {
@@ -347,8 +360,8 @@ int tasks_move_self(hwloc_const_bitmap_t cpus)
 	return tasks_set_mask(0, cpus);
 }
 
-/* Gives back a mask as the record has it. All ones, for a thread that nobody pinned: a later widening of its
- * cpuset must reach it. Allocates nothing. */
+/* Gives back a mask as the record has it. All ones, for a thread that nobody pinned: a later
+ * widening of its cpuset must reach it. Allocates nothing. */
 static int put_back_mask(pid_t tid, const char *list)
 {
 	static unsigned long words[MASK_CPUS / (8 * sizeof(unsigned long))];
@@ -363,7 +376,7 @@ static int put_back_mask(pid_t tid, const char *list)
 	return syscall(SYS_sched_setaffinity, tid, sizeof(words), words) < 0 ? -errno : 0;
 }
 
-/* ---- step kind task.affinity: planning ---------------------------------------------------------------- */
+/* ---- step kind task.affinity: planning --------------------------------------------------- */
 
 static bool moves_by_masks(const struct step_env *env)
 {
@@ -385,13 +398,13 @@ static int find_refuge(const struct step_env *env, const struct task *task, hwlo
 }
 
 /*
- * What an earlier operation did hides a thread's own mask. Where that has CPUs of this target, too, this one
- * must be able to give it back: it may be the last to be undone.
+ * What an earlier operation did hides a thread's own mask. Where that has CPUs of this target, too,
+ * this one must be able to give it back: it may be the last to be undone.
  */
 static bool is_recorded(const struct step_env *env, const struct task *task)
 {
-	const struct item *item = env_find_other(env, &tasks_affinity_kind, (unsigned long long)task->tid,
-						 task->start);
+	const struct item *item = env_find_other(env, &tasks_affinity_kind,
+						 (unsigned long long)task->tid, task->start);
 	unsigned int cpu;
 
 	if (!item || !env->cgroups->keeps_masks)
@@ -403,8 +416,9 @@ static bool is_recorded(const struct step_env *env, const struct task *task)
 }
 
 /*
- * Masks that the kernel breaks, or may: of threads pinned to the target alone, and where it does not remember
- * users' masks (before 6.2) of all pinned threads in cpusets that lose or get back a CPU.
+ * Masks that the kernel breaks, or may: of threads pinned to the target alone, and where it does
+ * not remember users' masks (before 6.2) of all pinned threads in cpusets that lose or get back a
+ * CPU.
  */
 static bool is_endangered(const struct step_env *env, const struct task *task)
 {
@@ -418,7 +432,8 @@ static bool is_endangered(const struct step_env *env, const struct task *task)
 	       hwloc_bitmap_intersects(task->cgroup->effective, env->target);
 }
 
-static int add_record(struct step *step, const struct step_env *env, const struct task *task, bool is_moved)
+static int add_record(struct step *step, const struct step_env *env, const struct task *task,
+		      bool is_moved)
 {
 	_cleanup_cpus_ hwloc_bitmap_t refuge = hwloc_bitmap_alloc();
 	_cleanup_free_ char *mask = cpus_format(task->mask), *after = NULL, *object = NULL;
@@ -453,7 +468,8 @@ static int describe_affinity(struct step *step, struct step_env *env)
 		return 0;
 	for (size_t i = 0; i < env->tasks->nr; i++) {
 		const struct task *task = &env->tasks->list[i];
-		bool is_moved = moves_by_masks(env) && hwloc_bitmap_intersects(task->mask, env->target);
+		bool is_moved =
+			moves_by_masks(env) && hwloc_bitmap_intersects(task->mask, env->target);
 
 		if (task_is_movable(task) && (is_moved || is_endangered(env, task)) &&
 		    add_record(step, env, task, is_moved))
@@ -465,7 +481,7 @@ static int describe_affinity(struct step *step, struct step_env *env)
 	return 0;
 }
 
-/* ---- step kind task.affinity: applying ------------------------------------------------------------------ */
+/* ---- step kind task.affinity: applying --------------------------------------------------- */
 
 /* One pass over all threads. Returns the number of threads moved, or -errno. */
 static int move_pass(const struct step_env *env)
@@ -485,7 +501,8 @@ static int move_pass(const struct step_env *env)
 		if (!task_is_movable(task) || !hwloc_bitmap_intersects(task->mask, env->target))
 			continue;
 		r = find_refuge(env, task, refuge);
-		/* it may have ended, or may not be moved for a reason of its own: the kernel moves it then */
+		/* it may have ended, or may not be moved for a reason of its own: the kernel moves
+		 * it then */
 		if (!r && !tasks_set_mask(task->tid, refuge))
 			nr_moved++;
 	}
@@ -514,17 +531,20 @@ static int apply_affinity(struct step *step, struct step_env *env)
 	return 0;
 }
 
-/* ---- step kind task.affinity: undoing ------------------------------------------------------------------- */
+/* ---- step kind task.affinity: undoing ---------------------------------------------------- */
 
-/* The effective CPUs of the cpuset that governs @tid now, as the kernel writes them. Allocates nothing. */
+/* The effective CPUs of the cpuset that governs @tid now, as the kernel writes them. Allocates
+ * nothing. */
 static int read_effective(const struct step_env *env, pid_t tid, char *buffer, size_t size)
 {
-	const struct cgroup *cgroup = env->cgroups ? read_cgroup(env->root, env->cgroups, tid) : NULL;
+	const struct cgroup *cgroup =
+		env->cgroups ? read_cgroup(env->root, env->cgroups, tid) : NULL;
 	char path[PATH_MAX];
 	int r = -ENOENT;
 
 	if (cgroup)
-		r = cgroups_path(env->cgroups, cgroup->path, "cpuset.cpus.effective", path, sizeof(path));
+		r = cgroups_path(env->cgroups, cgroup->path, "cpuset.cpus.effective", path,
+				 sizeof(path));
 	if (!r)
 		r = root_read_buffer(env->root, path, buffer, size);
 	if (r)
@@ -532,7 +552,8 @@ static int read_effective(const struct step_env *env, pid_t tid, char *buffer, s
 	return r;
 }
 
-/* True where the mask is what the kernel gives to a thread whose own mask it has broken: all of its cpuset. */
+/* True where the mask is what the kernel gives to a thread whose own mask it has broken: all of its
+ * cpuset. */
 static bool looks_unpinned(const struct step_env *env, pid_t tid, const char *list)
 {
 	bool has_survivor = false;
@@ -551,18 +572,21 @@ static bool looks_unpinned(const struct step_env *env, pid_t tid, const char *li
 }
 
 /*
- * What @tid gets back: NULL where its mask is nobody's business but its own. A thread that another operation
- * in force has recorded goes no further than that one left it, or stays where the kernel has put it.
+ * What @tid gets back: NULL where its mask is nobody's business but its own. A thread that another
+ * operation in force has recorded goes no further than that one left it, or stays where the kernel
+ * has put it.
  */
-static const char *find_due(const struct step *step, const struct step_env *env, const struct item *item,
-			    const char *list)
+static const char *find_due(const struct step *step, const struct step_env *env,
+			    const struct item *item, const char *list)
 {
 	const struct item *other = env_find_other(env, step->kind, item->id, item->stamp);
-	bool is_moved = !strcmp(env->own->evacuation, "affinity") && strcmp(item->before, item->after);
+	bool is_moved =
+		!strcmp(env->own->evacuation, "affinity") && strcmp(item->before, item->after);
 
 	if (!strcmp(list, item->before))
 		return NULL;
-	if (!(is_moved && !strcmp(list, item->after)) && !looks_unpinned(env, (pid_t)item->id, list))
+	if (!(is_moved && !strcmp(list, item->after)) &&
+	    !looks_unpinned(env, (pid_t)item->id, list))
 		return NULL;
 	if (!other)
 		return item->before;
@@ -594,7 +618,8 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 		return 0; /* it has ended */
 	due = find_due(step, env, item, list);
 	r = due ? put_back_mask(tid, due) : 0;
-	/* its cpuset does not let it there any more, or not yet: then the other operation comes back to it */
+	/* its cpuset does not let it there any more, or not yet: then the other operation comes
+	 * back to it */
 	if (r == -EINVAL && (due != item->before || has_online(env, due)))
 		return 0;
 	return r == -ESRCH ? 0 : r;
@@ -608,8 +633,8 @@ static const struct item *find_item(const struct step *step, pid_t tid)
 }
 
 /* Threads made after all of the record have inherited a narrowed mask from one of it. */
-static void widen_child(const struct step *step, const struct step_env *env, unsigned long long newest,
-			pid_t pid, pid_t tid)
+static void widen_child(const struct step *step, const struct step_env *env,
+			unsigned long long newest, pid_t pid, pid_t tid)
 {
 	const struct item *parent;
 	struct stat_fields fields;
@@ -620,7 +645,8 @@ static void widen_child(const struct step *step, const struct step_env *env, uns
 		return;
 	parent = find_item(step, pid != tid ? pid : fields.parent);
 	if (!parent || !strcmp(parent->before, parent->after) ||
-	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) || strcmp(list, parent->after))
+	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) ||
+	    strcmp(list, parent->after))
 		return;
 	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */
 	if (put_back_mask(tid, parent->before))
@@ -682,12 +708,12 @@ const struct step_kind tasks_affinity_kind = {
 	.undo = undo_affinity,
 };
 
-/* ---- step kind task.keep ---------------------------------------------------------------------------------- */
+/* ---- step kind task.keep ----------------------------------------------------------------- */
 
 /*
- * Masks that the kernel or the boot gave, not a user: of kernel threads, and with isolcpus= of all that
- * descends from init. Users' own masks the kernel remembers by itself, and writing what is visible of one, while
- * CPUs are off, would narrow it for good.
+ * Masks that the kernel or the boot gave, not a user: of kernel threads, and with isolcpus= of all
+ * that descends from init. Users' own masks the kernel remembers by itself, and writing what is
+ * visible of one, while CPUs are off, would narrow it for good.
  */
 static bool is_to_keep(const struct task *task, const struct step_env *env)
 {
@@ -702,7 +728,8 @@ static bool is_to_keep(const struct task *task, const struct step_env *env)
 	if (cpus_is_empty(machine->isolated) || (task->cgroup && task->cgroup->depth))
 		return false;
 	cpus_foreach(cpu, machine->online)
-		if (hwloc_bitmap_isset(task->mask, cpu) == hwloc_bitmap_isset(machine->isolated, cpu))
+		if (hwloc_bitmap_isset(task->mask, cpu) ==
+		    hwloc_bitmap_isset(machine->isolated, cpu))
 			return false;
 	return true;
 }
@@ -730,9 +757,9 @@ static int describe_keep(struct step *step, struct step_env *env)
 		if (!is_to_keep(task, env))
 			continue;
 		mask = cpus_format(task->mask);
-		item = mask ? step_add_item(step, (unsigned long long)task->tid, mask, mask, "task %d %s",
-					    (int)task->tid, task->comm) :
-			      NULL;
+		item = mask ? step_add_item(step, (unsigned long long)task->tid, mask, mask,
+					    "task %d %s", (int)task->tid, task->comm)
+			    : NULL;
 		if (!item)
 			return -ENOMEM;
 		item->stamp = task->start;
@@ -752,10 +779,11 @@ static int apply_keep(struct step *step, struct step_env *env)
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
 
-		/* it may have ended, or may not be changed: then there is nothing that could be kept */
-		item->state = is_alive(env, item) && !put_back_mask((pid_t)item->id, item->before) ?
-				      STATE_APPLIED :
-				      STATE_FAILED;
+		/* it may have ended, or may not be changed: then there is nothing that could be
+		 * kept */
+		item->state = is_alive(env, item) && !put_back_mask((pid_t)item->id, item->before)
+				      ? STATE_APPLIED
+				      : STATE_FAILED;
 	}
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * tasks.h - threads, the CPUs that they may run on, and step kind task.affinity
  *
- * Masks are read from /proc/PID/task/TID/status, since sched_getaffinity(2) hides offline CPUs. A thread is
- * known by its id and its start time.
+ * Masks are read from /proc/PID/task/TID/status, since sched_getaffinity(2) hides offline CPUs. A
+ * thread is known by its id and its start time.
  */
 #pragma once
 
@@ -15,15 +15,15 @@
 
 struct task {
 	pid_t pid, tid;
-	unsigned long long start;	/* clock ticks after boot */
-	unsigned long flags;		/* PF_* of include/linux/sched.h */
-	unsigned int policy;		/* SCHED_* */
-	double bandwidth;		/* of SCHED_DEADLINE: runtime / period, else 0 */
+	unsigned long long start; /* clock ticks after boot */
+	unsigned long flags;	  /* PF_* of include/linux/sched.h */
+	unsigned int policy;	  /* SCHED_* */
+	double bandwidth;	  /* of SCHED_DEADLINE: runtime / period, else 0 */
 	pid_t parent;
-	unsigned int cpu;		/* that it ran on last */
+	unsigned int cpu; /* that it ran on last */
 	char comm[16];
-	hwloc_bitmap_t mask;		/* offline CPUs included */
-	const struct cgroup *cgroup;	/* the cpuset that governs it, NULL for none */
+	hwloc_bitmap_t mask;	     /* offline CPUs included */
+	const struct cgroup *cgroup; /* the cpuset that governs it, NULL for none */
 };
 
 struct tasks {
@@ -32,14 +32,15 @@ struct tasks {
 };
 
 /*
- * Reads all threads below @root; of a machine's copy none. Those that end meanwhile are left out. @cgroups
- * must outlive @ret_tasks. Returns 0 or -errno.
+ * Reads all threads below @root; of a machine's copy none. Those that end meanwhile are left out.
+ * @cgroups must outlive @ret_tasks. Returns 0 or -errno.
  */
-int tasks_read(const struct root *root, const struct machine *machine, const struct cgroups *cgroups,
-	       struct tasks *ret_tasks) _must_check_;
+int tasks_read(const struct root *root, const struct machine *machine,
+	       const struct cgroups *cgroups, struct tasks *ret_tasks) _must_check_;
 void tasks_free(struct tasks *tasks);
 
-/* True where the kernel lets this thread's mask be changed: no PF_NO_SETAFFINITY, not SCHED_DEADLINE. */
+/* True where the kernel lets this thread's mask be changed: no PF_NO_SETAFFINITY, not
+ * SCHED_DEADLINE. */
 bool task_is_movable(const struct task *task);
 
 /* True for a thread of the kernel's own. */
@@ -52,11 +53,12 @@ bool task_is_realtime(const struct task *task);
 bool task_is_pinned(const struct task *task, const struct machine *machine);
 
 /* True where none of its CPUs that are online lies outside of @target. */
-bool task_is_pinned_to(const struct task *task, const struct machine *machine, hwloc_const_bitmap_t target);
+bool task_is_pinned_to(const struct task *task, const struct machine *machine,
+		       hwloc_const_bitmap_t target);
 
 /*
- * Moves this process to @cpus, so that it is not pushed around by its own work; children inherit it. A mask
- * of any size works. Returns 0 or -errno.
+ * Moves this process to @cpus, so that it is not pushed around by its own work; children inherit
+ * it. A mask of any size works. Returns 0 or -errno.
  */
 int tasks_move_self(hwloc_const_bitmap_t cpus) _must_check_;
 

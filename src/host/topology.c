@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-/* ---- the kernel's files ---------------------------------------------------------------------- */
+/* ---- the kernel's files ------------------------------------------------------------------ */
 
 /* True for an error that is ours and says nothing about the file. */
 static bool is_shortage(int r)
@@ -61,7 +61,7 @@ static int derive_online(const struct root *root, hwloc_const_bitmap_t present,
 	unsigned int cpu;
 
 	hwloc_bitmap_zero(ret_online);
-	cpus_foreach (cpu, present) {
+	cpus_foreach(cpu, present) {
 		long online = 1;
 		int r = root_read_long(root, &online, CPU_DIR "/cpu%u/online", cpu);
 
@@ -134,7 +134,7 @@ static unsigned int thread_index(hwloc_const_bitmap_t siblings, unsigned int cpu
 {
 	unsigned int sibling, index = 0;
 
-	cpus_foreach (sibling, siblings)
+	cpus_foreach(sibling, siblings)
 		index += sibling < cpu;
 	return index;
 }
@@ -211,7 +211,7 @@ static int read_cpus(const struct root *root, struct machine *machine)
 
 		c->socket = c->die = c->core = c->node = CPU_ID_NONE;
 	}
-	cpus_foreach (cpu, machine->present) {
+	cpus_foreach(cpu, machine->present) {
 		int r = read_cpu(root, machine, cpu, &first_sibling_file);
 
 		if (r)
@@ -239,7 +239,7 @@ static int read_node(const struct root *root, struct machine *machine, unsigned 
 	if (hwloc_bitmap_and(node->cpus, node->cpus, machine->present))
 		return -ENOMEM;
 	/* that two nodes claim one CPU is found by who compares the nodes */
-	cpus_foreach (cpu, node->cpus)
+	cpus_foreach(cpu, node->cpus)
 		if (machine->cpus[cpu].node == CPU_ID_NONE)
 			machine->cpus[cpu].node = node->id;
 	return 0;
@@ -259,7 +259,7 @@ static int read_nodes(const struct root *root, struct machine *machine)
 	machine->nodes = calloc(cpus_count(ids), sizeof(*machine->nodes));
 	if (!machine->nodes)
 		return -ENOMEM;
-	cpus_foreach (id, ids) {
+	cpus_foreach(id, ids) {
 		r = read_node(root, machine, id);
 		if (r)
 			return r;
@@ -267,7 +267,7 @@ static int read_nodes(const struct root *root, struct machine *machine)
 	return 0;
 }
 
-/* ---- isolation, from the kernel's command line ----------------------------------------------- */
+/* ---- isolation, from the kernel's command line ------------------------------------------- */
 
 /*
  * Cuts the next parameter off *text and returns it without its quotes, or NULL at the end
@@ -392,7 +392,7 @@ static int read_isolation(const struct root *root, struct machine *machine)
 	return hwloc_bitmap_or(machine->isolated, machine->isolated, isolated) ? -ENOMEM : 0;
 }
 
-/* ---- the rest of the facts ------------------------------------------------------------------- */
+/* ---- the rest of the facts --------------------------------------------------------------- */
 
 /* The number behind @key in /proc/meminfo, 0 where there is none. */
 static unsigned long meminfo_value(const char *text, const char *key)
@@ -428,14 +428,15 @@ static int alloc_sets(struct machine *machine)
 	return 0;
 }
 
-/* ---- do the files agree? ----------------------------------------------------------------------- */
+/* ---- do the files agree? ----------------------------------------------------------------- */
 
 /*
- * Notes where two files differ in what CPUs, among those online, belong to @what: it concerns all that either of
- * them names.
+ * Notes where two files differ in what CPUs, among those online, belong to @what: it concerns all
+ * that either of them names.
  */
 static int compare_sets(struct machine *machine, const char *what, const char *one_file,
-			hwloc_const_bitmap_t one, const char *other_file, hwloc_const_bitmap_t other)
+			hwloc_const_bitmap_t one, const char *other_file,
+			hwloc_const_bitmap_t other)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	_cleanup_free_ char *first = cpus_format(one), *second = cpus_format(other);
@@ -448,7 +449,8 @@ static int compare_sets(struct machine *machine, const char *what, const char *o
 	if (cpus_is_empty(cpus))
 		return 0;
 	difference = cpus_format(cpus);
-	if (!difference || hwloc_bitmap_or(cpus, cpus, one) < 0 || hwloc_bitmap_or(cpus, cpus, other) < 0)
+	if (!difference || hwloc_bitmap_or(cpus, cpus, one) < 0 ||
+	    hwloc_bitmap_or(cpus, cpus, other) < 0)
 		return -ENOMEM;
 	list = util_grow(machine->contradictions, machine->nr_contradictions, sizeof(*list));
 	if (!list)
@@ -456,8 +458,8 @@ static int compare_sets(struct machine *machine, const char *what, const char *o
 	machine->contradictions = list;
 	list[machine->nr_contradictions++] = (struct contradiction){
 		.cpus = steal_pointer(&cpus),
-		.message = util_asprintf("%s is %s by %s and %s by %s, which differ in %s", what, first,
-					 one_file, second, other_file, difference),
+		.message = util_asprintf("%s is %s by %s and %s by %s, which differ in %s", what,
+					 first, one_file, second, other_file, difference),
 	};
 	return list[machine->nr_contradictions - 1].message ? 0 : -ENOMEM;
 }
@@ -470,7 +472,8 @@ static int compare_node(const struct root *root, struct machine *machine, const 
 
 	if (!map)
 		return -ENOMEM;
-	r = root_read_cpumask(root, machine->nr_cpus - 1, map, NODE_DIR "/node%ld/cpumap", node->id);
+	r = root_read_cpumask(root, machine->nr_cpus - 1, map, NODE_DIR "/node%ld/cpumap",
+			      node->id);
 	if (r)
 		return is_shortage(r) ? r : 0;
 	snprintf(what, sizeof(what), "node%ld", node->id);
@@ -483,7 +486,7 @@ static int find_package(const struct machine *machine, unsigned int cpu, hwloc_b
 	unsigned int other;
 
 	hwloc_bitmap_zero(package);
-	cpus_foreach (other, machine->online)
+	cpus_foreach(other, machine->online)
 		if (machine->cpus[other].socket == machine->cpus[cpu].socket &&
 		    hwloc_bitmap_set(package, other))
 			return -ENOMEM;
@@ -494,10 +497,12 @@ static int read_package(const struct root *root, const struct machine *machine, 
 			hwloc_bitmap_t siblings)
 {
 	unsigned int max = machine->nr_cpus - 1;
-	int r = root_read_cpulist(root, max, siblings, CPU_DIR "/cpu%u/topology/package_cpus_list", cpu);
+	int r = root_read_cpulist(root, max, siblings, CPU_DIR "/cpu%u/topology/package_cpus_list",
+				  cpu);
 
 	if (r == -ENOENT)
-		r = root_read_cpulist(root, max, siblings, CPU_DIR "/cpu%u/topology/core_siblings_list", cpu);
+		r = root_read_cpulist(root, max, siblings,
+				      CPU_DIR "/cpu%u/topology/core_siblings_list", cpu);
 	return r;
 }
 
@@ -517,7 +522,8 @@ static int compare_package(const struct root *root, struct machine *machine, uns
 	if (hwloc_bitmap_and(siblings, siblings, machine->online) < 0)
 		return -ENOMEM;
 	snprintf(what, sizeof(what), "socket %ld", machine->cpus[cpu].socket);
-	return compare_sets(machine, what, "physical_package_id", package, "the list of siblings", siblings);
+	return compare_sets(machine, what, "physical_package_id", package, "the list of siblings",
+			    siblings);
 }
 
 static int compare_packages(const struct root *root, struct machine *machine)
@@ -526,7 +532,7 @@ static int compare_packages(const struct root *root, struct machine *machine)
 	unsigned int cpu;
 	int r = package && seen ? 0 : -ENOMEM;
 
-	cpus_foreach (cpu, machine->online) {
+	cpus_foreach(cpu, machine->online) {
 		if (r || hwloc_bitmap_isset(seen, cpu) || machine->cpus[cpu].socket == CPU_ID_NONE)
 			continue;
 		r = find_package(machine, cpu, package);
@@ -547,13 +553,14 @@ static int compare_online(const struct root *root, struct machine *machine)
 
 	if (!files)
 		return -ENOMEM;
-	cpus_foreach (cpu, machine->online) {
+	cpus_foreach(cpu, machine->online) {
 		if (!machine->cpus[cpu].has_online_file)
 			continue;
 		if (!root_read_long(root, &value, CPU_DIR "/cpu%u/online", cpu) && !value)
 			hwloc_bitmap_clr(files, cpu);
 	}
-	return compare_sets(machine, "the online set", "the mask online", machine->online, "cpuN/online", files);
+	return compare_sets(machine, "the online set", "the mask online", machine->online,
+			    "cpuN/online", files);
 }
 
 static int find_contradictions(const struct root *root, struct machine *machine)
@@ -592,7 +599,7 @@ int topology_read_machine(const struct root *root, struct machine *ret_machine)
 	return 0;
 }
 
-/* ---- the kernel's caches --------------------------------------------------------------------- */
+/* ---- the kernel's caches ----------------------------------------------------------------- */
 
 /*
  * Instruction caches are not what CPUs share work through; kernels that name no type have data
@@ -617,7 +624,7 @@ static int find_last_cache(const struct root *root, unsigned int cpu, hwloc_cons
 	long last_level = 0;
 	unsigned int index;
 
-	cpus_foreach (index, indexes) {
+	cpus_foreach(index, indexes) {
 		long level;
 		int r = read_cache_level(root, cpu, index, &level);
 
@@ -667,7 +674,7 @@ int topology_kernel_last_cache(const struct root *root, const struct machine *ma
 	return hwloc_bitmap_and(ret_cpus, set, machine->present) ? -ENOMEM : 0;
 }
 
-/* ---- hwloc ----------------------------------------------------------------------------------- */
+/* ---- hwloc ------------------------------------------------------------------------------- */
 
 struct topology {
 	hwloc_topology_t hwloc;

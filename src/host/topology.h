@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * topology.h - sockets, nodes, dies, cores and threads: the kernel's files, and hwloc's view beside them
+ * topology.h - sockets, nodes, dies, cores and threads: the kernel's files, and hwloc's view beside
+ * them
  *
  * The kernel's files (drivers/base/topology.c, drivers/base/node.c, drivers/base/cpu.c) fill struct
- * machine. hwloc is kept beside it, so that what a selector means can be confirmed by a second reader.
+ * machine. hwloc is kept beside it, so that what a selector means can be confirmed by a second
+ * reader.
  */
 #pragma once
 
@@ -21,29 +23,29 @@ enum topology_object {
 struct topology;
 
 /*
- * Reads all facts of struct machine below @root. Returns 0, -ENODATA where no CPU is present, or another
- * -errno. The caller frees @ret_machine.
+ * Reads all facts of struct machine below @root. Returns 0, -ENODATA where no CPU is present, or
+ * another -errno. The caller frees @ret_machine.
  */
 int topology_read_machine(const struct root *root, struct machine *ret_machine) _must_check_;
 
 /*
- * Loads hwloc's view of the machine below @root: the whole machine, disallowed CPUs included, without
- * anything of the running machine where @root is another. The caller's HWLOC_* variables do not matter,
- * and are gone from the environment afterwards. Returns 0 or -errno.
+ * Loads hwloc's view of the machine below @root: the whole machine, disallowed CPUs included,
+ * without anything of the running machine where @root is another. The caller's HWLOC_* variables do
+ * not matter, and are gone from the environment afterwards. Returns 0 or -errno.
  */
 int topology_load(const struct root *root, struct topology **ret_topology) _must_check_;
 void topology_free(struct topology *topology);
 
 /*
- * The CPUs that hwloc gives to the socket or node of this number, or to the die, core or last-level cache
- * that holds CPU @id. Returns 0, or -ENOENT where hwloc has no such object.
+ * The CPUs that hwloc gives to the socket or node of this number, or to the die, core or last-level
+ * cache that holds CPU @id. Returns 0, or -ENOENT where hwloc has no such object.
  */
 int topology_cpus(const struct topology *topology, enum topology_object object, unsigned int id,
 		  hwloc_bitmap_t ret_cpus) _must_check_;
 
 /*
- * The CPUs that share the cache of the largest level with @cpu, as the kernel's cpuN/cache shows it.
- * Returns 0, or -ENOENT where the kernel shows no cache.
+ * The CPUs that share the cache of the largest level with @cpu, as the kernel's cpuN/cache shows
+ * it. Returns 0, or -ENOENT where the kernel shows no cache.
  */
-int topology_kernel_last_cache(const struct root *root, const struct machine *machine, unsigned int cpu,
-			       hwloc_bitmap_t ret_cpus) _must_check_;
+int topology_kernel_last_cache(const struct root *root, const struct machine *machine,
+			       unsigned int cpu, hwloc_bitmap_t ret_cpus) _must_check_;

@@ -34,16 +34,18 @@ static int describe(struct step *step, struct step_env *env)
 		return 0;
 	tracefs = find_tracefs(env->root);
 	if (!tracefs) {
-		if (!findings_add(env->findings, "trace-left-out", SEVERITY_NOTE, NULL,
-				  "Mount tracefs on /sys/kernel/tracing to have them.",
-				  "tracefs with the cpuhp events is not mounted: a failure will not name "
-				  "the kernel callback that refused"))
+		if (!findings_add(
+			    env->findings, "trace-left-out", SEVERITY_NOTE, NULL,
+			    "Mount tracefs on /sys/kernel/tracing to have them.",
+			    "tracefs with the cpuhp events is not mounted: a failure will not name "
+			    "the kernel callback that refused"))
 			return -ENOMEM;
 		return 0;
 	}
 	if (env->machine->memory_free_kib < 10 * cost) {
 		if (!findings_add(env->findings, "trace-left-out", SEVERITY_NOTE, NULL, NULL,
-				  "a trace would take about %lu MiB and only %lu MiB of memory are free: a "
+				  "a trace would take about %lu MiB and only %lu MiB of memory are "
+				  "free: a "
 				  "failure will not name the kernel callback that refused",
 				  cost >> 10, env->machine->memory_free_kib >> 10))
 			return -ENOMEM;
@@ -159,8 +161,8 @@ struct findings_of_cpu {
 static void take_event(struct findings_of_cpu *found, const struct event *event)
 {
 	if (event->is_enter) {
-		snprintf(found->entered, sizeof(found->entered), "%.*s", (int)event->callback_length,
-			 event->callback);
+		snprintf(found->entered, sizeof(found->entered), "%.*s",
+			 (int)event->callback_length, event->callback);
 		found->entered_step = event->step;
 		return;
 	}
@@ -205,7 +207,8 @@ static bool read_trace(const struct step_env *env, unsigned int cpu, struct find
 	return true;
 }
 
-bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *callback, size_t size)
+bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *callback,
+			   size_t size)
 {
 	struct findings_of_cpu found;
 
@@ -215,7 +218,8 @@ bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *c
 	return true;
 }
 
-bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *callback, size_t size)
+bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *callback,
+			    size_t size)
 {
 	struct findings_of_cpu found;
 

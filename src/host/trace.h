@@ -2,8 +2,8 @@
 /*
  * trace.h - step kind trace.instance: a private tracefs instance that records the cpuhp events
  *
- * include/trace/events/cpuhp.h: cpuhp_enter names the callback, cpuhp_exit has its result. The instance is a
- * step of its own, since it outlives whoever made it.
+ * include/trace/events/cpuhp.h: cpuhp_enter names the callback, cpuhp_exit has its result. The
+ * instance is a step of its own, since it outlives whoever made it.
  */
 #pragma once
 
@@ -12,10 +12,12 @@
 extern const struct step_kind trace_kind;
 
 /*
- * The callback that failed last on @cpu, from the trace in force. Allocates nothing that undoing needs.
- * Returns false, @callback untouched, where no trace is in force or it shows no failure.
+ * The callback that failed last on @cpu, from the trace in force. Allocates nothing that undoing
+ * needs. Returns false, @callback untouched, where no trace is in force or it shows no failure.
  */
-bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *callback, size_t size);
+bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *callback,
+			   size_t size);
 
 /* The callback that @cpu has entered and not left, likewise. */
-bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *callback, size_t size);
+bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *callback,
+			    size_t size);

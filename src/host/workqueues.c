@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* workqueues.c - step kind workqueue.cpumask: unbound workqueues leave the target while CPUs change state */
+/* workqueues.c - step kind workqueue.cpumask: unbound workqueues leave the target while CPUs change
+ * state */
 #include "host/workqueues.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@ static int describe(struct step *step, struct step_env *env)
 	r = spread_init(&spread, env);
 	if (r)
 		return r == -ENODEV ? 0 : r;
-	return maskfiles_plan(step, env, &spread, "/sys/devices/virtual/workqueue/cpumask", MASKFILES_NARROW);
+	return maskfiles_plan(step, env, &spread, "/sys/devices/virtual/workqueue/cpumask",
+			      MASKFILES_NARROW);
 }
 
 const struct step_kind workqueues_kind = {

@@ -17,7 +17,7 @@
 struct writer {
 	const struct root *root;
 	pid_t pid;
-	int fd;		/* -1 once the child is gone */
+	int fd; /* -1 once the child is gone */
 	bool is_stuck;
 };
 
@@ -43,8 +43,8 @@ static struct answer carry_out(const struct root *root, const char *path, const 
 }
 
 /*
- * Ends when the parent does, after the write in hand. The signals are the parent's to handle, and the
- * caller's pipes must not stay open because a write is stuck.
+ * Ends when the parent does, after the write in hand. The signals are the parent's to handle, and
+ * the caller's pipes must not stay open because a write is stuck.
  */
 static void child(const struct root *root, int fd)
 {
@@ -122,12 +122,13 @@ bool writer_is_stuck(const struct writer *writer)
 static void find_where(const struct writer *writer, const struct step_env *env,
 		       const struct item *item, char *where, size_t size)
 {
-	static const char *const waiting[] = { "schedule", "wait_for_", "__wait_for_", "cpuhp_",
-					       "__cpuhp_", "msleep" };
+	static const char *const waiting[] = { "schedule", "wait_for_", "__wait_for_",
+					       "cpuhp_",   "__cpuhp_",	"msleep" };
 	char path[64], stack[4096], *line, *rest = stack;
 
 	where[0] = '\0';
-	if (!root_is_live(writer->root) || trace_running_callback(env, (unsigned int)item->id, where, size))
+	if (!root_is_live(writer->root) ||
+	    trace_running_callback(env, (unsigned int)item->id, where, size))
 		return;
 	snprintf(path, sizeof(path), "proc/%d/stack", (int)writer->pid);
 	if (root_read_buffer(writer->root, path, stack, sizeof(stack)))
@@ -173,7 +174,8 @@ static int await_answer(struct writer *writer, const struct step_env *env, const
 
 	for (;;) {
 		if (poll(&pollfd, 1, 200) > 0)
-			return recv(writer->fd, answer, sizeof(*answer), 0) == (ssize_t)sizeof(*answer);
+			return recv(writer->fd, answer, sizeof(*answer), 0) ==
+			       (ssize_t)sizeof(*answer);
 		now = util_now();
 		if (timeout > 0 && now - start >= timeout) {
 			report(writer, env, item, now - start);

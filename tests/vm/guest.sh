@@ -249,11 +249,91 @@ in_list() {
 	return 1
 }
 
+loads=
+# add_load CGROUP MODE N [CPULIST] - one more load, in a cgroup ("." is the root); its
+# pid in $load. For end_loads
+add_load() {
+	cgroup=$1
+	shift
+	sh -c 'echo $$ >"$0/cgroup.procs"; exec vmload "$@"' "/sys/fs/cgroup/$cgroup" "$@" &
+	load=$!
+	loads="$loads $load"
+}
+
+end_load() {
+	kill "$1"
+	wait "$1" 2>/dev/null
+}
+
+end_loads() {
+	for load in $loads; do
+		kill "$load" 2>/dev/null
+		wait "$load" 2>/dev/null
+	done
+	loads=
+}
+
+# mask PID - the CPUs that it may run on
+mask() {
+	sed -n 's/^Cpus_allowed_list:[^0-9]*//p' "/proc/$1/status"
+}
+
+# repin PID CPULIST - as the process itself or an administrator would
+repin() {
+	taskset -pc "$2" "$1" >/dev/null
+}
+
+# has_partitions - whether the kernel remembers the masks that users gave, so that
+# cpuoff moves work by a partition
+has_partitions() {
+	[ -f /sys/fs/cgroup/cpuset.cpus.isolated ]
+}
+
+# ---- what arrives on the target ----------------------------------------------------
+
+# watch_arrivals FIRST - from now on record tasks that come to CPUs from this one on
+watch_arrivals() {
+	echo 0 >$T/tracing_on
+	echo global >$T/trace_clock
+	echo >$T/trace
+	echo "dest_cpu >= $1" >$T/events/sched/sched_migrate_task/filter
+	echo "target_cpu >= $1 && comm ~ \"vm*\"" >$T/events/sched/sched_wakeup_new/filter
+	echo "CPU >= $1 && next_comm ~ \"vm*\"" >$T/events/sched/sched_switch/filter
+	for event in sched/sched_migrate_task sched/sched_wakeup_new sched/sched_switch cpuhp; do
+		echo 1 >$T/events/$event/enable
+	done
+	echo 1 >$T/tracing_on
+}
+
+# count_arrivals - end the record, when the CPUs are off. Since the first of them
+# began to go: $arrived tasks migrated to the target, $born ones of the load began there,
+# and the load was switched to $ran times; $before of all these came earlier
+count_arrivals() {
+	echo 0 >$T/tracing_on
+	for event in sched/sched_migrate_task sched/sched_wakeup_new sched/sched_switch cpuhp; do
+		echo 0 >$T/events/$event/enable
+	done
+	awk '
+		/ cpuhp_(multi_)?enter: / { begun = 1; next }
+		/ cpuhp_/ { next }
+		/ sched_/ && !begun { before++ }
+		/ sched_migrate_task: / && begun { arrived++ }
+		/ sched_wakeup_new: / && begun { born++ }
+		/ sched_switch: / && begun { ran++ }
+		END { print begun + 0, arrived + 0, born + 0, ran + 0, before + 0 }' $T/trace >/tmp/arrivals
+	read -r begun arrived born ran before </tmp/arrivals
+	# Who they were
+	sed -n '/ cpuhp_/,$s/.* sched_migrate_task: comm=\([^ ]*\) .*/\1/p' $T/trace |
+		sort | uniq -c | sort -nr | sed 's/^/#   arrived: /' >/tmp/arrived
+	echo >$T/trace
+	[ "$begun" = 1 ]
+}
+
 # ---- snapshots -------------------------------------------------------------------
 
 # machine - everything that cpuoff may touch, one fact a line. Tasks are named by
-# pid, thread and name: the ones that came or went between two snapshots are not
-# compared (their first word is "task").
+# pid, thread, name and start time: the ones that came or went between two snapshots
+# are not compared (their first word is "task").
 machine() {
 	echo "online $(online)"
 	echo "rcu_expedited $(cat /sys/kernel/rcu_expedited)"
@@ -282,6 +362,7 @@ masks() {
 			tid = $1
 			sub(/.*\) /, "")
 			worker[tid] = int($7 / 32) % 2
+			start[tid] = $20
 			next
 		}
 		{
@@ -294,7 +375,7 @@ masks() {
 		field == "State:" { state = $2 }
 		field == "Pid:" { tid = $2 }
 		field == "Cpus_allowed_list:" && state !~ /^[ZX]/ && !worker[tid] && name !~ /^irq\// {
-			print "task " path " " name " " $2
+			print "task " path " " name "@" start[tid] " " $2
 		}'
 }
 

@@ -7,11 +7,13 @@
  * vmload fork N [CPULIST]	N threads that start a short-lived process over and over
  * vmload churn N [CPULIST]	N threads that start a short-lived thread over and over
  * vmload keep N [CPULIST]	a process that starts another one every 50 ms; these stay and wake
- *				every 20 ms, each with a child of its own that does the same
+ *				every 20 ms, each with a child of its own that does the same.
+ *				All are called vmkeep
  * vmload sleep N [CPULIST]	N threads that never wake; called vmsleep, since they do not move
  * vmload fifo N [CPULIST]	N threads of policy SCHED_FIFO, each wakes every 20 ms
  * vmload deadline N RUNTIME PERIOD	N threads of policy SCHED_DEADLINE, microseconds
- * vmload where			the CPUs that tasks called vmload ran on last: "CPU COUNT" lines
+ * vmload where			the CPUs that tasks called vmload or vmkeep ran on last: "CPU COUNT"
+ *				lines
  * vmload signals COMMAND...	run the command with all signals as a terminal gives them; a
  *				shell starts what runs in its background deaf to SIGINT
  * vmload read DEVICE CPU	one uncached read of a block device, submitted on this CPU
@@ -132,6 +134,7 @@ static int keep(unsigned long nr)
 {
 	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
 
+	prctl(PR_SET_NAME, "vmkeep");
 	for (unsigned long i = 0; i < nr; i++) {
 		if (!fork()) {
 			child();
@@ -179,7 +182,7 @@ static void count_task(const char *pid, const char *tid, unsigned long *counts)
 	if (len <= 0)
 		return;
 	stat[len] = '\0';
-	if (!strstr(stat, "(vmload)"))
+	if (!strstr(stat, "(vmload)") && !strstr(stat, "(vmkeep)"))
 		return;
 	/* processor is field 39; the name's closing parenthesis ends field 2 */
 	s = strrchr(stat, ')');
