@@ -88,18 +88,39 @@ static void print_cpus(const char *title, hwloc_const_bitmap_t cpus, const char 
 	       count == 1 ? "" : "s", rest);
 }
 
-static void print_values(const char *object, int width, const struct item *item, bool is_undone)
+static void print_values(const struct item *item, bool is_undone)
 {
-	printf("%-*s%s -> %s\n", width, object, is_undone ? item->after : item->before,
+	printf("%s -> %s", is_undone ? item->after : item->before,
 	       is_undone ? item->before : item->after);
 }
 
-/* One line a step, with the first and the last of its items, and with -v one line an item. */
+static bool has_same_values(const struct item *one, const struct item *other)
+{
+	return !strcmp(one->before, other->before) && !strcmp(one->after, other->after);
+}
+
+static void print_items(const struct report *report, const struct run *run, const struct step *step,
+			bool is_undone)
+{
+	for (size_t i = 0; i < step->nr_items; i++) {
+		if (!report_shows_item(report, run, step, &step->items[i]))
+			continue;
+		printf("    %-40s", step->items[i].object);
+		print_values(&step->items[i], is_undone);
+		putchar('\n');
+	}
+}
+
+/*
+ * One line a step, with the first and the last of its items and the values that all of them share;
+ * with -v one line an item.
+ */
 static void print_step(const struct report *report, const struct run *run, const struct step *step)
 {
 	bool is_undone =
 		report->options->request.action == ACTION_RESTORE && step_is_in_force(step);
 	const struct item *first = NULL, *last = NULL;
+	bool are_same = true;
 	size_t nr = 0;
 
 	for (size_t i = 0; i < step->nr_items; i++) {
@@ -107,22 +128,23 @@ static void print_step(const struct report *report, const struct run *run, const
 			continue;
 		first = first ? first : &step->items[i];
 		last = &step->items[i];
+		are_same &= has_same_values(first, last);
 		nr++;
 	}
 	if (!nr)
 		return;
 	printf("  %-20s %-14s ", step->kind->name, lifetime_format(step->lifetime));
 	if (nr == 1)
-		printf("%s: ", first->object);
+		printf("%s", first->object);
 	else
-		printf("%zu, from %s to %s: ", nr, first->object, last->object);
-	print_values("", 0, first, is_undone);
-	for (size_t i = 0; report->options->verbose && nr > 1 && i < step->nr_items; i++) {
-		if (!report_shows_item(report, run, step, &step->items[i]))
-			continue;
-		printf("    ");
-		print_values(step->items[i].object, 40, &step->items[i], is_undone);
+		printf("%zu, from %s to %s", nr, first->object, last->object);
+	if (are_same) {
+		printf(": ");
+		print_values(first, is_undone);
 	}
+	putchar('\n');
+	if (report->options->verbose && nr > 1)
+		print_items(report, run, step, is_undone);
 }
 
 /* In the order in which things happen: what is applied, then what a restore undoes. */
