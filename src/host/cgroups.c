@@ -136,6 +136,13 @@ static int find_hierarchy(const struct root *root, struct cgroups *cgroups)
 
 /* ---- reading one cgroup ------------------------------------------------------------------ */
 
+const char *cgroups_effective_file(const struct cgroups *cgroups)
+{
+	return cgroups->is_v2	     ? "cpuset.cpus.effective"
+	       : cgroups->is_classic ? "effective_cpus"
+				     : "cpuset.effective_cpus";
+}
+
 int cgroups_path(const struct cgroups *cgroups, const char *cgroup, const char *file, char *path,
 		 size_t size)
 {
@@ -219,11 +226,8 @@ static int read_cpus(const struct walk *walk, struct cgroup *cgroup)
 
 	r = read_list(walk, cgroup->path, cgroups->is_classic ? "cpus" : "cpuset.cpus",
 		      &cgroup->cpus);
-	if (!r && cgroups->is_v2)
-		r = read_list(walk, cgroup->path, "cpuset.cpus.effective", &cgroup->effective);
-	else if (!r)
-		r = read_list(walk, cgroup->path,
-			      cgroups->is_classic ? "effective_cpus" : "cpuset.effective_cpus",
+	if (!r)
+		r = read_list(walk, cgroup->path, cgroups_effective_file(cgroups),
 			      &cgroup->effective);
 	/* v1 kernels before 3.17 have but the one list. */
 	if (!r && !cgroups->is_v2 && cgroup->cpus && !cgroup->effective) {

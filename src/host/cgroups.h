@@ -56,6 +56,9 @@ const struct cgroup *cgroups_governor(const struct cgroups *cgroups, const struc
 /* True for a valid or invalid "root" or "isolated" partition, not the root cgroup. */
 bool cgroup_is_partition(const struct cgroup *cgroup);
 
+/* The name of the file with a cpuset's effective CPUs in this hierarchy. */
+const char *cgroups_effective_file(const struct cgroups *cgroups);
+
 /* Builds "sys/fs/cgroup/PATH/FILE" into @path. Returns 0 or -ENAMETOOLONG. */
 int cgroups_path(const struct cgroups *cgroups, const char *cgroup, const char *file, char *path,
 		 size_t size) _must_check_;

@@ -23,7 +23,7 @@
 
 /* Without interrupt remapping x86 moves an interrupt when it next occurs: how long to wait for all
  * of them. */
-#define MOVE_SECONDS 1.0
+#define MOVE_SECONDS 0.3
 #define MOVE_PAUSE   0.01
 
 /*

@@ -543,8 +543,8 @@ static int read_effective(const struct step_env *env, pid_t tid, char *buffer, s
 	int r = -ENOENT;
 
 	if (cgroup)
-		r = cgroups_path(env->cgroups, cgroup->path, "cpuset.cpus.effective", path,
-				 sizeof(path));
+		r = cgroups_path(env->cgroups, cgroup->path, cgroups_effective_file(env->cgroups),
+				 path, sizeof(path));
 	if (!r)
 		r = root_read_buffer(env->root, path, buffer, size);
 	if (r)
