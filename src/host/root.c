@@ -175,7 +175,8 @@ int root_read_buffer(const struct root *root, const char *path, char *buffer, si
 	return -EFBIG;
 }
 
-static int read_path(const struct root *root, char **ret_text, const char *fmt, va_list ap)
+_printf_(3, 0) static int read_path(const struct root *root, char **ret_text, const char *fmt,
+				    va_list ap)
 {
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
