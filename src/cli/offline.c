@@ -29,7 +29,8 @@ static int skip_unpluggable(struct report *report)
 	list = cpus_format(skipped);
 	return list && findings_add(&report->findings, "skipped", SEVERITY_NOTE, skipped,
 				    "The hardware must not be removed: these CPUs still use it.",
-				    "CPUs %s have no online file and are left online", list)
+				    "left online, since the kernel does not let them go: CPU %s",
+				    list)
 		       ? 0
 		       : -ENOMEM;
 }

@@ -55,7 +55,9 @@ bool report_is_refused(struct report *report)
 	for (size_t i = 0; i < report->findings.nr; i++) {
 		struct finding *finding = &report->findings.list[i];
 
-		if (report->options->request.strict && finding->severity == SEVERITY_WARN)
+		/* what --force accepts stays accepted */
+		if (report->options->request.strict && finding->severity == SEVERITY_WARN &&
+		    !finding->is_forcible)
 			finding->severity = SEVERITY_REFUSE;
 		if (finding->severity != SEVERITY_REFUSE)
 			continue;

@@ -309,10 +309,11 @@ static int return_one(struct session *session, struct report *report, struct ret
 	env.own = returning->operation;
 	r = session_list_others(&report->journals, returning->operation,
 				(const struct operation ***)&env.others, &env.nr_others);
-	if (!r)
+	if (!r && hwloc_bitmap_intersects(returning->scope, report->target)) {
 		r = session_pick_ways(report, &env, NULL);
-	if (!r && hwloc_bitmap_intersects(returning->scope, report->target))
-		r = plan_return(&env, returning->operation);
+		if (!r)
+			r = plan_return(&env, returning->operation);
+	}
 	run->env = &env;
 	*ret_outcome = OUTCOME_DONE;
 	hwloc_bitmap_copy(run->changed, returning->scope); /* what a dry run shows */

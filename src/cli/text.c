@@ -225,8 +225,13 @@ static void print_restore(const struct report *report)
 
 static void print_change(const struct report *report)
 {
-	if (report->verdict == VERDICT_NOTHING_TO_DO)
+	if (report->verdict == VERDICT_NOTHING_TO_DO && report->nr_runs)
+		printf("These CPUs are off already. They stay off until %s is restored, too.\n",
+		       report->runs[0].operation->id);
+	else if (report->verdict == VERDICT_NOTHING_TO_DO)
 		printf("Nothing to do.\n");
+	else if (report->verdict == VERDICT_ROLLED_BACK && !report->nr_runs)
+		printf("No CPU of the selection can go offline: nothing was done.\n");
 	else if (report->nr_runs && report->options->request.dry_run)
 		print_plan(report);
 	else if (report->nr_runs && report->options->request.action == ACTION_RESTORE)

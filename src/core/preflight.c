@@ -352,9 +352,8 @@ static const struct rule offline_rules[] = {
 		    "--skip-unpluggable; the "
 		    "hardware must then not be removed." },
 	{ "sysfs-contradiction", SEVERITY_REFUSE, .check = check_contradiction,
-	  .remedy = "Look at these files below /sys/devices/system; name the CPUs by number once "
-		    "it is clear what "
-		    "they are." },
+	  .remedy = "Look at these files below /sys/devices/system, or leave these CPUs out with "
+		    "--except." },
 	{ "nothing-remains", SEVERITY_REFUSE, .check = check_nothing_remains,
 	  .remedy = "Leave some CPUs out with --except." },
 	{ "housekeeping-timer", SEVERITY_REFUSE, .check = check_housekeeping_timer,

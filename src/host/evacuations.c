@@ -35,11 +35,27 @@ static const struct evacuation none = {
 
 const struct evacuation *const evacuations[] = { &partition, &affinity, &none, NULL };
 
+/* Once is enough, also where several operations are undone. */
+static bool is_noted(const struct findings *findings, const char *message)
+{
+	for (size_t i = 0; i < findings->nr; i++)
+		if (!strcmp(findings->list[i].message, message))
+			return true;
+	return false;
+}
+
 static int note_passed_over(struct step_env *env, const struct evacuation *evacuation,
 			    const char *why_not)
 {
+	_cleanup_free_ char *message =
+		util_asprintf("work is not moved by %s: %s", evacuation->name, why_not);
+
+	if (!message)
+		return -ENOMEM;
+	if (is_noted(env->findings, message))
+		return 0;
 	return findings_add(env->findings, "evacuation-passed-over", SEVERITY_NOTE, NULL, NULL,
-			    "work is not moved by %s: %s", evacuation->name, why_not)
+			    "%s", message)
 		       ? 0
 		       : -ENOMEM;
 }

@@ -632,24 +632,39 @@ static const struct item *find_item(const struct step *step, pid_t tid)
 	return bsearch(&key, step->items, step->nr_items, sizeof(key), compare_items);
 }
 
-/* Threads made after all of the record have inherited a narrowed mask from one of it. */
+/*
+ * The record that a thread with mask @list has it from: its parent's, or, since the ones between
+ * may have ended, that of any thread that was not pinned before and was given the same mask.
+ */
+static const struct item *find_origin(const struct step *step, pid_t parent, const char *list)
+{
+	const struct item *item = find_item(step, parent);
+
+	if (item && !strcmp(item->after, list))
+		return item;
+	for (size_t i = 0; i < step->nr_items; i++)
+		if (!strcmp(step->items[i].before, UNPINNED) && !strcmp(step->items[i].after, list))
+			return &step->items[i];
+	return NULL;
+}
+
+/* Threads made after all of the record have inherited their masks from it. */
 static void widen_child(const struct step *step, const struct step_env *env,
 			unsigned long long newest, pid_t pid, pid_t tid)
 {
-	const struct item *parent;
+	const struct item *origin;
 	struct stat_fields fields;
 	char buffer[16384];
 	const char *list;
 
-	if (read_stat(env->root, tid, &fields) || fields.start <= newest)
+	if (read_stat(env->root, tid, &fields) || fields.start <= newest ||
+	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
 		return;
-	parent = find_item(step, pid != tid ? pid : fields.parent);
-	if (!parent || !strcmp(parent->before, parent->after) ||
-	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) ||
-	    strcmp(list, parent->after))
+	origin = find_origin(step, pid != tid ? pid : fields.parent, list);
+	if (!origin || !strcmp(origin->before, origin->after))
 		return;
 	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */
-	if (put_back_mask(tid, parent->before))
+	if (put_back_mask(tid, origin->before))
 		return;
 }
 

@@ -3,14 +3,15 @@
  * vmload - load for the guests: threads that wake or spin, and a read in flight
  *
  * vmload wake N [CPULIST]	N threads, each wakes every 20 ms
+ * vmload doze N [CPULIST]	N threads, each wakes every 200 ms
  * vmload busy N [CPULIST]	N threads that never sleep
- * vmload fork N [CPULIST]	N threads that start a short-lived process over and over
- * vmload churn N [CPULIST]	N threads that start a short-lived thread over and over
- * vmload keep N [CPULIST]	a process that starts another one every 50 ms; these stay and wake
- *				every 20 ms, each with a child of its own that does the same.
+ * vmload fork N [CPULIST]	N threads that start a short-lived process every 10 ms
+ * vmload churn N [CPULIST]	N threads that start a short-lived thread every 10 ms
+ * vmload keep N [CPULIST]	a process that starts another one every 100 ms; these stay and wake
+ *				every 200 ms, each with a child of its own that does the same.
  *				All are called vmkeep
  * vmload sleep N [CPULIST]	N threads that never wake; called vmsleep, since they do not move
- * vmload fifo N [CPULIST]	N threads of policy SCHED_FIFO, each wakes every 20 ms
+ * vmload fifo N [CPULIST]	N threads of policy SCHED_FIFO, each wakes every 200 ms
  * vmload deadline N RUNTIME PERIOD	N threads of policy SCHED_DEADLINE, microseconds
  * vmload where			the CPUs that tasks called vmload or vmkeep ran on last: "CPU COUNT"
  *				lines
@@ -47,7 +48,7 @@
 #endif
 
 static const char *const modes[] = {
-	"wake", "busy", "fork", "churn", "keep", "sleep", "fifo", "deadline",
+	"wake", "doze", "busy", "fork", "churn", "keep", "sleep", "fifo", "deadline",
 };
 
 static const char *mode;
@@ -91,34 +92,51 @@ static void *end(void *unused)
 	return unused;
 }
 
+static void nap(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000 * 1000 }, NULL);
+}
+
+static void start_process(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static void start_thread(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, end, NULL))
+		pthread_join(thread, NULL);
+}
+
 static void *work(void *unused)
 {
-	const struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
-
 	(void)unused;
 	if (attributes.policy && syscall(SYS_sched_setattr, 0, &attributes, 0))
 		err(1, "scheduling policy %u", attributes.policy);
 	for (;;) {
 		for (volatile unsigned int i = 0; i < 2000; i++)
 			;
-		if (!strcmp(mode, "wake") || !strcmp(mode, "fifo") || !strcmp(mode, "keep")) {
-			nanosleep(&nap, NULL);
+		if (!strcmp(mode, "wake")) {
+			nap(20);
+		} else if (!strcmp(mode, "doze") || !strcmp(mode, "fifo") || !strcmp(mode, "keep")) {
+			nap(200);
 		} else if (!strcmp(mode, "sleep")) {
 			pause();
 		} else if (!strcmp(mode, "deadline")) {
 			sched_yield(); /* until the next period */
 		} else if (!strcmp(mode, "churn")) {
-			pthread_t thread;
-
-			if (!pthread_create(&thread, NULL, end, NULL))
-				pthread_join(thread, NULL);
+			start_thread();
+			nap(10);
 		} else if (!strcmp(mode, "fork")) {
-			pid_t pid = fork();
-
-			if (!pid)
-				_exit(0);
-			if (pid > 0)
-				waitpid(pid, NULL, 0);
+			start_process();
+			nap(10);
 		}
 	}
 	return NULL;
@@ -132,8 +150,6 @@ static void child(void)
 
 static int keep(unsigned long nr)
 {
-	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
-
 	prctl(PR_SET_NAME, "vmkeep");
 	for (unsigned long i = 0; i < nr; i++) {
 		if (!fork()) {
@@ -142,7 +158,7 @@ static int keep(unsigned long nr)
 				child();
 			work(NULL);
 		}
-		nanosleep(&pause, NULL);
+		nap(100);
 	}
 	work(NULL);
 	return 0;
