@@ -697,7 +697,6 @@ static int undo_affinity(struct step *step, struct step_env *env)
 
 	if (!root_is_live(env->root))
 		return 0;
-	widen_children(step, env);
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
 		int r;
@@ -711,6 +710,8 @@ static int undo_affinity(struct step *step, struct step_env *env)
 		else if (!first_error)
 			first_error = r;
 	}
+	/* after their parents, so that no more are made with a narrow mask */
+	widen_children(step, env);
 	return first_error;
 }
 
