@@ -208,22 +208,32 @@ static bool is_pinned_to_target(const struct facts *facts, const struct task *ta
 	       task_is_pinned_to(task, facts->machine, facts->target);
 }
 
+/* Adds those of one kind to @names: "4242 db on 8-9 (real-time)". */
+static char *add_pinned(const struct facts *facts, bool is_realtime, char *names, size_t *nr,
+			hwloc_bitmap_t cpus)
+{
+	for (size_t i = 0; facts->tasks && i < facts->tasks->nr; i++) {
+		const struct task *task = &facts->tasks->list[i];
+		_cleanup_free_ char *mask = NULL;
+
+		if (!is_pinned_to_target(facts, task) || task_is_realtime(task) != is_realtime)
+			continue;
+		hwloc_bitmap_or(cpus, cpus, task->mask);
+		mask = cpus_format(task->mask);
+		names = add_name(names, (*nr)++, "%d %s on %s%s", (int)task->tid, task->comm,
+				 mask ? mask : "", is_realtime ? " (real-time)" : "");
+	}
+	return names;
+}
+
+/* The real-time ones first: they are why it may be refused. */
 static char *check_pinned(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	_cleanup_free_ char *names = strdup("");
 	size_t nr = 0;
 
-	for (size_t i = 0; facts->tasks && i < facts->tasks->nr; i++) {
-		const struct task *task = &facts->tasks->list[i];
-		_cleanup_free_ char *mask = NULL;
-
-		if (!is_pinned_to_target(facts, task))
-			continue;
-		hwloc_bitmap_or(cpus, cpus, task->mask);
-		mask = cpus_format(task->mask);
-		names = add_name(names, nr++, "%d %s on %s%s", (int)task->tid, task->comm,
-				 mask ? mask : "", task_is_realtime(task) ? " (real-time)" : "");
-	}
+	names = add_pinned(facts, true, names, &nr, cpus);
+	names = add_pinned(facts, false, names, &nr, cpus);
 	if (!nr)
 		return NULL;
 	hwloc_bitmap_and(cpus, cpus, facts->target);
