@@ -292,7 +292,9 @@ static void test_plan_v2(void)
 	is_plan("", "v2: nothing without a partition");
 	env.evacuation = &by_partition;
 	plan();
-	is_plan("a 2-6>2-3, c 5>0-2", "v2: siblings of the partition, and what is free");
+	/* e is demoted to a member before: then it is a sibling like the others */
+	is_plan("a 2-6>2-3, c 5>0-2, e 5-6>0-2",
+		"v2: siblings of the partition, and what is free");
 	is_int(step.lifetime, LIFETIME_DURING, "v2: while CPUs change state");
 	end();
 }
