@@ -40,25 +40,20 @@ static bool is_partial(const struct report *report)
 	return !hwloc_bitmap_isequal(report->target, report->selection.target);
 }
 
-/*
- * CPUs that are off because of an earlier operation are claimed as well. An earlier one that claims
- * exactly the same is this one, asked for again.
+/* CPUs that are off because of an earlier operation are claimed, too: they stay off until both end.
  */
-static int find_claim(const struct report *report, hwloc_bitmap_t claim, bool *ret_is_held)
+static int find_claim(const struct report *report, hwloc_bitmap_t claim)
 {
 	_cleanup_cpus_ hwloc_bitmap_t shared = hwloc_bitmap_alloc();
 
 	if (!shared)
 		return -ENOMEM;
-	*ret_is_held = false;
 	hwloc_bitmap_copy(claim, report->target);
 	for (size_t i = 0; i < report->journals.nr; i++) {
 		hwloc_bitmap_and(shared, report->selection.already_offline,
 				 report->journals.list[i].claim);
 		hwloc_bitmap_or(claim, claim, shared);
 	}
-	for (size_t i = 0; cpus_is_empty(report->target) && i < report->journals.nr; i++)
-		*ret_is_held |= hwloc_bitmap_isequal(claim, report->journals.list[i].claim);
 	return 0;
 }
 
@@ -231,7 +226,6 @@ static int move_and_take(struct session *session, struct report *report, hwloc_c
 int actions_offline(struct session *session, struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t claim = hwloc_bitmap_alloc();
-	bool is_held;
 	int r;
 
 	if (!claim)
@@ -243,14 +237,14 @@ int actions_offline(struct session *session, struct report *report)
 		if (!r && report_is_refused(report))
 			return 0;
 		if (!r)
-			r = find_claim(report, claim, &is_held);
+			r = find_claim(report, claim);
 		if (r)
 			return r;
 		if (cpus_is_empty(report->target) && is_partial(report)) {
 			report_conclude(report, VERDICT_ROLLED_BACK, EXIT_ROLLED_BACK);
 			return 0;
 		}
-		if (is_held || cpus_is_empty(claim)) {
+		if (cpus_is_empty(claim)) {
 			report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
 			return 0;
 		}

@@ -383,6 +383,26 @@ static bool moves_by_masks(const struct step_env *env)
 	return env->evacuation->moves_tasks && !env->evacuation->has_partition;
 }
 
+/*
+ * True where a thread has to go by its mask, and can get it back. Kernels before 6.2 cut CPUs that
+ * are offline off any mask that is written: a thread that may run on one would lose it for good,
+ * and is left to the kernel.
+ */
+static bool is_to_move(const struct step_env *env, const struct cgroups *cgroups,
+		       const struct task *task)
+{
+	unsigned int cpu;
+
+	if (!moves_by_masks(env) || !task_is_movable(task) ||
+	    !hwloc_bitmap_intersects(task->mask, env->target))
+		return false;
+	cpus_foreach(cpu, task->mask)
+		if (!cgroups->keeps_masks && machine_has_cpu(env->machine, cpu) &&
+		    !hwloc_bitmap_isset(env->machine->online, cpu))
+			return false;
+	return true;
+}
+
 /* Where a thread may go: what remains of its mask, else of its cpuset, else all survivors. */
 static int find_refuge(const struct step_env *env, const struct task *task, hwloc_bitmap_t refuge)
 {
@@ -468,8 +488,7 @@ static int describe_affinity(struct step *step, struct step_env *env)
 		return 0;
 	for (size_t i = 0; i < env->tasks->nr; i++) {
 		const struct task *task = &env->tasks->list[i];
-		bool is_moved =
-			moves_by_masks(env) && hwloc_bitmap_intersects(task->mask, env->target);
+		bool is_moved = is_to_move(env, env->cgroups, task);
 
 		if (task_is_movable(task) && (is_moved || is_endangered(env, task)) &&
 		    add_record(step, env, task, is_moved))
@@ -498,7 +517,7 @@ static int move_pass(const struct step_env *env)
 	for (size_t i = 0; !r && i < tasks.nr; i++) {
 		const struct task *task = &tasks.list[i];
 
-		if (!task_is_movable(task) || !hwloc_bitmap_intersects(task->mask, env->target))
+		if (!is_to_move(env, &cgroups, task))
 			continue;
 		r = find_refuge(env, task, refuge);
 		/* it may have ended, or may not be moved for a reason of its own: the kernel moves
