@@ -590,10 +590,22 @@ static bool looks_unpinned(const struct step_env *env, pid_t tid, const char *li
 	return has_survivor || !strcmp(list, effective);
 }
 
+static bool has_online(const struct step_env *env, const char *list)
+{
+	char online[16384];
+
+	if (root_read_buffer(env->root, "sys/devices/system/cpu/online", online, sizeof(online)))
+		return false;
+	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++)
+		if (cpus_text_has(list, cpu) && cpus_text_has(online, cpu))
+			return true;
+	return false;
+}
+
 /*
  * What @tid gets back: NULL where its mask is nobody's business but its own. A thread that another
- * operation in force has recorded goes no further than that one left it, or stays where the kernel
- * has put it.
+ * operation in force has recorded stays where the kernel has put it, or goes no further than that
+ * one left it, unless the kernel remembers CPUs that are still off.
  */
 static const char *find_due(const struct step *step, const struct step_env *env,
 			    const struct item *item, const char *list)
@@ -609,19 +621,10 @@ static const char *find_due(const struct step *step, const struct step_env *env,
 		return NULL;
 	if (!other)
 		return item->before;
-	return is_moved ? other->after : NULL;
-}
-
-static bool has_online(const struct step_env *env, const char *list)
-{
-	char online[16384];
-
-	if (root_read_buffer(env->root, "sys/devices/system/cpu/online", online, sizeof(online)))
-		return false;
-	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++)
-		if (cpus_text_has(list, cpu) && cpus_text_has(online, cpu))
-			return true;
-	return false;
+	if (!is_moved)
+		return NULL;
+	return env->cgroups->keeps_masks && has_online(env, item->before) ? item->before
+									  : other->after;
 }
 
 static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
@@ -756,7 +759,8 @@ static bool is_to_keep(const struct task *task, const struct step_env *env)
 	unsigned int cpu;
 
 	if (!task_is_movable(task) || !task_is_pinned(task, machine) ||
-	    env_find_other(env, &tasks_keep_kind, (unsigned long long)task->tid, task->start))
+	    env_find_other(env, &tasks_keep_kind, (unsigned long long)task->tid, task->start) ||
+	    env_find_other(env, &tasks_affinity_kind, (unsigned long long)task->tid, task->start))
 		return false;
 	if (task_is_kernel(task))
 		return true;
