@@ -230,6 +230,9 @@ int actions_offline(struct session *session, struct report *report)
 
 	if (!claim)
 		return -ENOMEM;
+	r = session_lock_early(session, report);
+	if (r)
+		return r == -EAGAIN || r == -EINTR ? 0 : r;
 	do {
 		r = session_gather_work(session, report);
 		if (!r)

@@ -397,6 +397,11 @@ int actions_restore(struct session *session, struct report *report)
 
 	if (!returns.standby)
 		return -ENOMEM;
+	r = session_lock_early(session, report);
+	if (r) {
+		hwloc_bitmap_free(returns.standby);
+		return r == -EAGAIN || r == -EINTR ? 0 : r;
+	}
 	do {
 		returns_free(&returns);
 		hwloc_bitmap_zero(returns.standby);

@@ -43,26 +43,32 @@ static int open_state(struct session *session, struct report *report)
 		       : -ENOMEM;
 }
 
+static int open_root(struct session *session, struct report *report)
+{
+	int r;
+
+	if (session->root)
+		return 0;
+	r = root_open(report->options->sysroot, &session->root);
+	if (!r)
+		return read_boot_id(session->root, &session->boot_id);
+	return findings_add(&report->findings, "sysroot", SEVERITY_REFUSE, NULL,
+			    "Name a directory that holds a machine's /sys and /proc.",
+			    "%s is not the root of a machine, which needs sys/devices/system/cpu: "
+			    "%s",
+			    report->options->sysroot, strerror(-r))
+		       ? -EINVAL
+		       : -ENOMEM;
+}
+
 int session_gather(struct session *session, struct report *report)
 {
 	int r;
 
 	report_forget(report);
-	if (!session->root) {
-		r = root_open(report->options->sysroot, &session->root);
-		if (r)
-			return findings_add(
-				       &report->findings, "sysroot", SEVERITY_REFUSE, NULL,
-				       "Name a directory that holds a machine's /sys and /proc.",
-				       "%s is not the root of a machine, which needs "
-				       "sys/devices/system/cpu: %s",
-				       report->options->sysroot, strerror(-r))
-				       ? -EINVAL
-				       : -ENOMEM;
-		r = read_boot_id(session->root, &session->boot_id);
-		if (r)
-			return r;
-	}
+	r = open_root(session, report);
+	if (r)
+		return r;
 	r = topology_read_machine(session->root, &report->machine);
 	if (r)
 		return findings_add(&report->findings, "machine-unreadable", SEVERITY_REFUSE, NULL,
@@ -276,6 +282,22 @@ int session_lock(struct session *session, struct report *report)
 		return refuse_state(report, r);
 	session->is_locked = true;
 	return util_now() - start >= WAIT_STEP || journals_changed(session, report);
+}
+
+int session_lock_early(struct session *session, struct report *report)
+{
+	int r = open_root(session, report);
+
+	if (r || report->options->request.dry_run ||
+	    state_open(session->root, report->options->state_dir, false, &session->state) ||
+	    !state_has_lock(session->state))
+		return r;
+	r = wait_for_lock(session, report);
+	if (r == -EAGAIN || r == -EINTR)
+		return r;
+	/* whoever may not even lock is told so once it is known what for */
+	session->is_locked = !r;
+	return 0;
 }
 
 /* ---- planning and running ---------------------------------------------------------------- */

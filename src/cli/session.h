@@ -47,6 +47,12 @@ int session_judge(const struct session *session, struct report *report,
 		  const struct place *places, size_t nr_places) _must_check_;
 
 /*
+ * Takes the lock where that leaves no trace: while another cpuoff is at work there is nothing to be
+ * read off the machine. Returns 0, also where it was not possible; or as session_lock().
+ */
+int session_lock_early(struct session *session, struct report *report) _must_check_;
+
+/*
  * Takes the lock. Returns 0; 1 where everything must be read again, since others were at work after
  * it was read; or a negative value with the verdict set.
  */

@@ -132,6 +132,11 @@ static pid_t read_holder(int fd)
 	return util_parse_long(text, 1, INT_MAX, &pid) ? 0 : (pid_t)pid;
 }
 
+bool state_has_lock(const struct state *state)
+{
+	return !faccessat(state->fd, "lock", F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
 int state_lock(struct state *state, pid_t *ret_holder)
 {
 	struct flock process = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -30,6 +30,9 @@ static inline void state_closep(struct state **state)
 /* The directory's path as opened, for messages. */
 const char *state_path(const struct state *state);
 
+/* True where somebody has locked the directory before: state_lock() then makes no new file. */
+bool state_has_lock(const struct state *state);
+
 /*
  * Takes the lock, without waiting. Two locks make it: one that dies with this process, and one that
  * the writer child inherits, so that nobody starts while a write of a dead cpuoff is still in the
