@@ -654,16 +654,27 @@ static const struct item *find_item(const struct step *step, pid_t tid)
 	return bsearch(&key, step->items, step->nr_items, sizeof(key), compare_items);
 }
 
-/*
- * The record that a thread with mask @list has it from: its parent's, or, since the ones between
- * may have ended, that of any thread that was not pinned before and was given the same mask.
- */
-static const struct item *find_origin(const struct step *step, pid_t parent, const char *list)
-{
-	const struct item *item = find_item(step, parent);
+/* More generations than this between a thread and one of the record are not followed. */
+#define GENERATIONS 64
 
-	if (item && !strcmp(item->after, list))
-		return item;
+/*
+ * The record that a thread with mask @list has it from: its nearest living ancestor's in the
+ * record, or, since the ones between may have ended, that of any thread that was not pinned before
+ * and was given the same mask.
+ */
+static const struct item *find_origin(const struct step *step, const struct step_env *env,
+				      pid_t ancestor, const char *list)
+{
+	struct stat_fields fields;
+
+	for (int i = 0; i < GENERATIONS && ancestor > 1; i++, ancestor = fields.parent) {
+		const struct item *item = find_item(step, ancestor);
+
+		if (item && !strcmp(item->after, list))
+			return item;
+		if (read_stat(env->root, ancestor, &fields))
+			break;
+	}
 	for (size_t i = 0; i < step->nr_items; i++)
 		if (!strcmp(step->items[i].before, UNPINNED) && !strcmp(step->items[i].after, list))
 			return &step->items[i];
@@ -682,7 +693,7 @@ static void widen_child(const struct step *step, const struct step_env *env,
 	if (read_stat(env->root, tid, &fields) || fields.start <= newest ||
 	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
 		return;
-	origin = find_origin(step, pid != tid ? pid : fields.parent, list);
+	origin = find_origin(step, env, pid != tid ? pid : fields.parent, list);
 	if (!origin || !strcmp(origin->before, origin->after))
 		return;
 	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */

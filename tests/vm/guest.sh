@@ -289,44 +289,108 @@ has_partitions() {
 	[ -f /sys/fs/cgroup/cpuset.cpus.isolated ]
 }
 
+# pinned_load - threads pinned in every way, in cgroups of every kind, for a machine of
+# eight CPUs whose target are the last four
+pinned_load() {
+	cgroup=/sys/fs/cgroup
+	echo +cpuset >$cgroup/cgroup.subtree_control
+	mkdir -p $cgroup/a.slice/n.service $cgroup/b.slice $cgroup/c.slice
+	echo +cpuset >$cgroup/a.slice/cgroup.subtree_control
+	echo 2-5 >$cgroup/a.slice/cpuset.cpus
+	echo 3-5 >$cgroup/a.slice/n.service/cpuset.cpus
+	echo 0-1 >$cgroup/c.slice/cpuset.cpus
+	add_load . doze 8
+	add_load . doze 2 2-5
+	add_load . doze 2 4-7
+	add_load . doze 2 6
+	add_load . sleep 1 6-7
+	add_load . sleep 1
+	add_load . fifo 1 5
+	add_load a.slice/n.service doze 2
+	add_load a.slice/n.service doze 1 5
+	add_load a.slice/n.service sleep 1 3,5
+	add_load b.slice doze 2 6
+	add_load c.slice doze 1 0
+	sleep 0.5
+}
+
+# cycles N [OPTION...] - take the second node off and bring it back so often, under the
+# loads; whether every time, and compared with the snapshot of before, all is as before
+cycles() {
+	count=$1
+	shift
+	cycle=0
+	while [ $cycle -lt "$count" ]; do
+		cycle=$((cycle + 1))
+		run cpuoff --node 1 --pinned=move "$@"
+		if [ $rc != 0 ] || [ "$(online)" != 0-3 ]; then
+			note "cycle $cycle: off: exit $rc, $(online)"
+			return 1
+		fi
+		run cpuoff --restore
+		if [ $rc != 0 ]; then
+			note "cycle $cycle: back: exit $rc, $(online)"
+			return 1
+		fi
+		# The comparison takes longer than the rest
+		[ "$count" -lt 10 ] || [ $((cycle % 10)) = 0 ] || continue
+		if ! same_as_before; then
+			note "in cycle $cycle"
+			return 1
+		fi
+	done
+}
+
 # ---- what arrives on the target ----------------------------------------------------
 
-# watch_arrivals FIRST - from now on record tasks that come to CPUs from this one on
+# watch_arrivals FIRST - from the moment when the first CPU begins to go record tasks
+# that come to CPUs from this one on
 watch_arrivals() {
 	echo 0 >$T/tracing_on
 	echo global >$T/trace_clock
 	echo >$T/trace
 	echo "dest_cpu >= $1" >$T/events/sched/sched_migrate_task/filter
 	echo "target_cpu >= $1 && comm ~ \"vm*\"" >$T/events/sched/sched_wakeup_new/filter
-	echo "CPU >= $1 && next_comm ~ \"vm*\"" >$T/events/sched/sched_switch/filter
-	for event in sched/sched_migrate_task sched/sched_wakeup_new sched/sched_switch cpuhp; do
-		echo 1 >$T/events/$event/enable
+	echo "CPU >= $1 && (next_comm ~ \"vm*\" || next_comm ~ \"kworker/u*\")" \
+		>$T/events/sched/sched_switch/filter
+	for event in sched_migrate_task sched_wakeup_new sched_switch; do
+		echo 1 >$T/events/sched/$event/enable
 	done
-	echo 1 >$T/tracing_on
+	# On the way down: a tracing instance that is made calls back on all CPUs, too
+	for event in cpuhp_enter cpuhp_multi_enter; do
+		echo "traceon if cpu >= $1 && target <= $(state_number cpu:teardown)" \
+			>$T/events/cpuhp/$event/trigger
+	done
 }
 
-# count_arrivals - end the record, when the CPUs are off. Since the first of them
-# began to go: $arrived tasks migrated to the target, $born ones of the load began there,
-# and the load was switched to $ran times; $before of all these came earlier
+# count_arrivals - end the record, when the CPUs are off: $arrived tasks migrated to the
+# target (but for workers that belong to its CPUs and are new), $born ones of the load began there, the load was switched to there $ran times,
+# unbound workers $worked times
 count_arrivals() {
+	read -r began <$T/tracing_on
 	echo 0 >$T/tracing_on
-	for event in sched/sched_migrate_task sched/sched_wakeup_new sched/sched_switch cpuhp; do
-		echo 0 >$T/events/$event/enable
+	for event in cpuhp_enter cpuhp_multi_enter; do
+		sed '/^#/d; s/^/!/' $T/events/cpuhp/$event/trigger >/tmp/trigger
+		cat /tmp/trigger >$T/events/cpuhp/$event/trigger
+	done
+	for event in sched_migrate_task sched_wakeup_new sched_switch; do
+		echo 0 >$T/events/sched/$event/enable
+		echo 0 >$T/events/sched/$event/filter
 	done
 	awk '
-		/ cpuhp_(multi_)?enter: / { begun = 1; next }
-		/ cpuhp_/ { next }
-		/ sched_/ && !begun { before++ }
-		/ sched_migrate_task: / && begun { arrived++ }
-		/ sched_wakeup_new: / && begun { born++ }
-		/ sched_switch: / && begun { ran++ }
-		END { print begun + 0, arrived + 0, born + 0, ran + 0, before + 0 }' $T/trace >/tmp/arrivals
-	read -r begun arrived born ran before </tmp/arrivals
+		/ sched_migrate_task: comm=kworker\/[0-9]/ { next }
+		/ sched_migrate_task: / { arrived++ }
+		/ sched_wakeup_new: / { born++ }
+		/ sched_switch: .*next_comm=vm/ { ran++ }
+		/ sched_switch: .*next_comm=kworker/ { worked++ }
+		END { print arrived + 0, born + 0, ran + 0, worked + 0 }' $T/trace >/tmp/arrivals
+	read -r arrived born ran worked </tmp/arrivals
 	# Who they were
-	sed -n '/ cpuhp_/,$s/.* sched_migrate_task: comm=\([^ ]*\) .*/\1/p' $T/trace |
-		sort | uniq -c | sort -nr | sed 's/^/#   arrived: /' >/tmp/arrived
+	sed -n 's/.* sched_migrate_task: comm=\([^ ]*\) .*/\1/p' $T/trace |
+		sort | uniq -c | sort -nr | head -n 10 | sed 's/^/#   arrived: /' >/tmp/arrived
 	echo >$T/trace
-	[ "$begun" = 1 ]
+	echo 1 >$T/tracing_on
+	[ "$began" = 1 ]
 }
 
 # ---- snapshots -------------------------------------------------------------------
@@ -340,12 +404,11 @@ machine() {
 	find $T/instances -mindepth 1 -maxdepth 1 | sed 's/^/instance /'
 	find /run/cpuoff -type f ! -name '*lock*' 2>/dev/null | sed 's/^/state /'
 	echo "default_smp_affinity $(cat /proc/irq/default_smp_affinity)"
-	for f in /proc/irq/*/smp_affinity_list; do
-		echo "$f $(cat "$f")"
-	done
+	grep -H '' /proc/irq/*/smp_affinity_list
 	echo "workqueue $(cat /sys/devices/virtual/workqueue/cpumask)"
 	find /sys/fs/cgroup -type d | sed 's/^/cgroup /'
 	grep -H '' /sys/fs/cgroup/cgroup.subtree_control
+	find /sys/fs/cgroup -mindepth 2 -name 'cpuset.cpus*' -exec grep -H '' {} +
 	masks
 }
 

@@ -5,9 +5,9 @@
  * vmload wake N [CPULIST]	N threads, each wakes every 20 ms
  * vmload doze N [CPULIST]	N threads, each wakes every 200 ms
  * vmload busy N [CPULIST]	N threads that never sleep
- * vmload fork N [CPULIST]	N threads that start a short-lived process every 10 ms
- * vmload churn N [CPULIST]	N threads that start a short-lived thread every 10 ms
- * vmload keep N [CPULIST]	a process that starts another one every 100 ms; these stay and wake
+ * vmload fork N [CPULIST]	N threads that start a short-lived process every 25 ms
+ * vmload churn N [CPULIST]	N threads that start a short-lived thread every 25 ms
+ * vmload keep N [CPULIST]	a process that starts another one every 250 ms; these stay and wake
  *				every 200 ms, each with a child of its own that does the same.
  *				All are called vmkeep
  * vmload sleep N [CPULIST]	N threads that never wake; called vmsleep, since they do not move
@@ -121,7 +121,7 @@ static void *work(void *unused)
 	if (attributes.policy && syscall(SYS_sched_setattr, 0, &attributes, 0))
 		err(1, "scheduling policy %u", attributes.policy);
 	for (;;) {
-		for (volatile unsigned int i = 0; i < 2000; i++)
+		for (volatile unsigned int i = 0; i < 500; i++)
 			;
 		if (!strcmp(mode, "wake")) {
 			nap(20);
@@ -133,10 +133,10 @@ static void *work(void *unused)
 			sched_yield(); /* until the next period */
 		} else if (!strcmp(mode, "churn")) {
 			start_thread();
-			nap(10);
+			nap(25);
 		} else if (!strcmp(mode, "fork")) {
 			start_process();
-			nap(10);
+			nap(25);
 		}
 	}
 	return NULL;
@@ -158,7 +158,7 @@ static int keep(unsigned long nr)
 				child();
 			work(NULL);
 		}
-		nap(100);
+		nap(250);
 	}
 	work(NULL);
 	return 0;
