@@ -15,7 +15,6 @@
 #define _cleanup_(fn)	    __attribute__((cleanup(fn)))
 #define _cleanup_free_	    _cleanup_(util_free)
 #define _cleanup_close_	    _cleanup_(util_close)
-#define _cleanup_fclose_    _cleanup_(util_fclose)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -28,12 +27,6 @@ static inline void util_close(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
-}
-
-static inline void util_fclose(FILE **f)
-{
-	if (*f)
-		fclose(*f);
 }
 
 /* Gives the pointer or descriptor away: the cleanup attribute of its variable then has nothing to
