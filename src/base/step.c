@@ -48,6 +48,28 @@ void step_free(struct step *step)
 	*step = (struct step){ 0 };
 }
 
+int step_undo_items(struct step *step, struct step_env *env, bool is_backwards,
+		    int (*undo_item)(const struct step *step, struct step_env *env,
+				     const struct item *item))
+{
+	int first_error = 0;
+
+	for (size_t i = 0; i < step->nr_items; i++) {
+		struct item *item = &step->items[is_backwards ? step->nr_items - 1 - i : i];
+		int r;
+
+		if (!item_is_in_force(step, item))
+			continue;
+		r = undo_item(step, env, item);
+		item->error = -r;
+		if (!r)
+			item->state = STATE_UNDONE;
+		else if (!first_error)
+			first_error = r;
+	}
+	return first_error;
+}
+
 bool step_is_in_force(const struct step *step)
 {
 	for (size_t i = 0; i < step->nr_items; i++)
@@ -133,40 +155,44 @@ bool env_is_claimed(const struct step_env *env, unsigned int cpu)
 	return false;
 }
 
-const struct item *env_find_other(const struct step_env *env, const struct step_kind *kind,
-				  unsigned long long id, unsigned long long stamp)
+static const struct item *find_item(const struct operation *operation, const struct step_kind *kind,
+				    unsigned long long id, unsigned long long stamp,
+				    const char *object)
 {
-	for (size_t i = env->nr_others; i-- > 0;)
-		for (size_t j = 0; j < env->others[i]->nr_steps; j++) {
-			const struct step *step = &env->others[i]->steps[j];
+	for (size_t i = 0; i < operation->nr_steps; i++) {
+		const struct step *step = &operation->steps[i];
 
-			for (size_t k = 0; step->kind == kind && k < step->nr_items; k++)
-				if (step->items[k].id == id && step->items[k].stamp == stamp &&
-				    item_is_in_force(step, &step->items[k]))
-					return &step->items[k];
+		for (size_t j = 0; step->kind == kind && j < step->nr_items; j++) {
+			const struct item *item = &step->items[j];
+
+			if (item->id == id && item->stamp == stamp &&
+			    item_is_in_force(step, item) &&
+			    (!object || !strcmp(item->object, object)))
+				return item;
 		}
+	}
 	return NULL;
+}
+
+const struct item *env_find_other(const struct step_env *env, const struct step_kind *kind,
+				  unsigned long long id, unsigned long long stamp,
+				  const char *object)
+{
+	const struct item *item = NULL;
+
+	for (size_t i = env->nr_others; !item && i-- > 0;)
+		item = find_item(env->others[i], kind, id, stamp, object);
+	return item;
 }
 
 const char *env_before(const struct step_env *env, const struct step_kind *kind,
 		       unsigned long long id, unsigned long long stamp, const char *object)
 {
-	for (size_t i = 0; i < env->nr_others; i++) {
-		const struct operation *other = env->others[i];
+	const struct item *item = NULL;
 
-		for (size_t j = 0; j < other->nr_steps; j++) {
-			const struct step *step = &other->steps[j];
-
-			for (size_t k = 0; step->kind == kind && k < step->nr_items; k++) {
-				const struct item *item = &step->items[k];
-
-				if (item->id == id && item->stamp == stamp &&
-				    item_is_in_force(step, item) && !strcmp(item->object, object))
-					return item->before;
-			}
-		}
-	}
-	return NULL;
+	for (size_t i = 0; !item && i < env->nr_others; i++)
+		item = find_item(env->others[i], kind, id, stamp, object);
+	return item ? item->before : NULL;
 }
 
 const char *lifetime_format(enum lifetime lifetime)

@@ -162,6 +162,15 @@ struct item *step_add_item(struct step *step, unsigned long long id, const char 
 void step_free(struct step *step);
 
 /*
+ * The walk of a kind's undo() whose items are undone one by one: @undo_item is called for each item
+ * in force, the last one first where @is_backwards. An item for which it returns 0 is undone; of
+ * another the error is kept. Goes on after a failure and returns the first one. Allocates nothing.
+ */
+int step_undo_items(struct step *step, struct step_env *env, bool is_backwards,
+		    int (*undo_item)(const struct step *step, struct step_env *env,
+				     const struct item *item)) _must_check_;
+
+/*
  * True where @item of @step may be in force and undo() has to look at it: it was applied, or the
  * step was interrupted before anybody knew.
  */
@@ -199,9 +208,14 @@ void operation_free(struct operation *operation);
  */
 bool env_is_claimed(const struct step_env *env, unsigned int cpu);
 
-/* The item of @kind in force in the newest other operation that has one, or NULL. */
+/*
+ * The item of @kind in force in the newest other operation that has one of this id and stamp, and,
+ * where
+ * @object is not NULL, of this object; or NULL.
+ */
 const struct item *env_find_other(const struct step_env *env, const struct step_kind *kind,
-				  unsigned long long id, unsigned long long stamp);
+				  unsigned long long id, unsigned long long stamp,
+				  const char *object);
 
 /*
  * The value that @object of @kind had before any operation in force changed it: the oldest one's

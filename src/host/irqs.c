@@ -508,25 +508,6 @@ static bool has_all(const char *list, hwloc_const_bitmap_t cpus)
 	return true;
 }
 
-/* The item of another operation in force for the same interrupt, the newest one, or NULL. */
-static const struct item *find_other(const struct step_env *env, const struct item *item)
-{
-	const struct item *found = NULL;
-
-	for (size_t i = 0; i < env->nr_others; i++)
-		for (size_t j = 0; j < env->others[i]->nr_steps; j++) {
-			const struct step *step = &env->others[i]->steps[j];
-
-			for (size_t k = 0; step->kind == &irqs_affinity_kind && k < step->nr_items;
-			     k++)
-				if (item_is_in_force(step, &step->items[k]) &&
-				    step->items[k].id == item->id &&
-				    step->items[k].stamp == item->stamp)
-					found = &step->items[k];
-		}
-	return found;
-}
-
 /*
  * Whether the mask that is there now may be replaced: it is the old one or ours, of a cpuoff that
  * was stopped between narrowing and the mask, of another operation, of the driver's making, or what
@@ -535,7 +516,8 @@ static const struct item *find_other(const struct step_env *env, const struct it
  */
 static bool may_replace(const struct step_env *env, const struct item *item, const char *list)
 {
-	const struct item *other = find_other(env, item);
+	const struct item *other =
+		env_find_other(env, &irqs_affinity_kind, item->id, item->stamp, NULL);
 
 	return list_is(item->before, list) || list_is(item->after, list) ||
 	       !strcmp(effective_of(item->before), list) ||
@@ -619,7 +601,8 @@ static int widen(const struct item *item, const struct step_env *env)
 
 	if (is_not_ours(r))
 		return 0;
-	other = r == -EINVAL ? find_other(env, item) : NULL;
+	other = r == -EINVAL ? env_find_other(env, &irqs_affinity_kind, item->id, item->stamp, NULL)
+			     : NULL;
 	return other ? write_mask_of(env, item->id, other->after) : r;
 }
 

@@ -189,24 +189,6 @@ int maskfiles_apply(struct step *step, struct step_env *env)
 	return 0;
 }
 
-/* The item of the newest other operation that has the same object in force, or NULL. */
-static const struct item *find_other(const struct step_env *env, const struct step_kind *kind,
-				     const struct item *item)
-{
-	const struct item *found = NULL;
-
-	for (size_t i = 0; i < env->nr_others; i++)
-		for (size_t j = 0; j < env->others[i]->nr_steps; j++) {
-			const struct step *step = &env->others[i]->steps[j];
-
-			for (size_t k = 0; step->kind == kind && k < step->nr_items; k++)
-				if (item_is_in_force(step, &step->items[k]) &&
-				    !strcmp(step->items[k].object, item->object))
-					found = &step->items[k];
-		}
-	return found;
-}
-
 static bool is_claimed(const struct step_env *env, const char *mask)
 {
 	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++)
@@ -215,9 +197,10 @@ static bool is_claimed(const struct step_env *env, const char *mask)
 	return false;
 }
 
-static int put_back(const struct step *step, const struct item *item, const struct step_env *env)
+static int put_back(const struct step *step, struct step_env *env, const struct item *item)
 {
-	const struct item *other = find_other(env, step->kind, item);
+	const struct item *other =
+		env_find_other(env, step->kind, item->id, item->stamp, item->object);
 	const char *value = other && is_claimed(env, item->before) ? other->after : item->before;
 	char current[TEXT_SIZE], path[PATH_MAX];
 	int r = root_read_buffer(env->root, find_path(env->root, item->object, path, sizeof(path)),
@@ -236,20 +219,5 @@ static int put_back(const struct step *step, const struct item *item, const stru
 
 int maskfiles_undo(struct step *step, struct step_env *env)
 {
-	int first_error = 0;
-
-	for (size_t i = 0; i < step->nr_items; i++) {
-		struct item *item = &step->items[i];
-		int r;
-
-		if (!item_is_in_force(step, item))
-			continue;
-		r = put_back(step, item, env);
-		item->error = -r;
-		if (!r)
-			item->state = STATE_UNDONE;
-		else if (!first_error)
-			first_error = r;
-	}
-	return first_error;
+	return step_undo_items(step, env, false, put_back);
 }

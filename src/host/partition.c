@@ -228,41 +228,27 @@ static bool is_controller_used(const struct root *root, const char *top)
 	return is_used;
 }
 
-static int undo_item(const struct root *root, const struct item *item)
+static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
 {
 	const char *path = item->object + 1;
 	char top[PATH_MAX];
 	int r;
 
+	(void)step;
 	if (item->id == ITEM_CGROUP)
-		return remove_cgroup(root, path);
+		return remove_cgroup(env->root, path);
 	find_parent(path, top);
-	if (is_controller_used(root, top))
+	if (is_controller_used(env->root, top))
 		return 0;
-	r = root_write(root, item->before, path);
+	r = root_write(env->root, item->before, path);
 	return r == -ENOENT ? 0 : r;
 }
 
 /* The cgroup first, then the controller. */
 static int undo_partition(struct step *step, struct step_env *env)
 {
-	int first_error = 0;
-
 	env->partition = NULL;
-	for (size_t i = step->nr_items; i-- > 0;) {
-		struct item *item = &step->items[i];
-		int r;
-
-		if (!item_is_in_force(step, item))
-			continue;
-		r = undo_item(env->root, item);
-		item->error = -r;
-		if (!r)
-			item->state = STATE_UNDONE;
-		else if (!first_error)
-			first_error = r;
-	}
-	return first_error;
+	return step_undo_items(step, env, true, undo_item);
 }
 
 /* ---- making it --------------------------------------------------------------------------- */
@@ -369,34 +355,21 @@ static int apply_others(struct step *step, struct step_env *env)
 	return 0;
 }
 
-static int undo_other(const struct root *root, const struct item *item)
+static int undo_other(const struct step *step, struct step_env *env, const struct item *item)
 {
 	char now[128];
-	int r = read_file(root, item->object + 1, "cpuset.cpus.partition", now, sizeof(now));
+	int r = read_file(env->root, item->object + 1, "cpuset.cpus.partition", now, sizeof(now));
 
+	(void)step;
 	if (r == -ENOENT || r == -ENODEV || (!r && strcmp(now, item->after)))
 		return 0; /* removed, or its owner's business again */
-	return r ? r : write_file(root, item->object + 1, "cpuset.cpus.partition", item->before);
+	return r ? r
+		 : write_file(env->root, item->object + 1, "cpuset.cpus.partition", item->before);
 }
 
 static int undo_others(struct step *step, struct step_env *env)
 {
-	int first_error = 0;
-
-	for (size_t i = 0; i < step->nr_items; i++) {
-		struct item *item = &step->items[i];
-		int r;
-
-		if (!item_is_in_force(step, item))
-			continue;
-		r = undo_other(env->root, item);
-		item->error = -r;
-		if (!r)
-			item->state = STATE_UNDONE;
-		else if (!first_error)
-			first_error = r;
-	}
-	return first_error;
+	return step_undo_items(step, env, false, undo_other);
 }
 
 const struct step_kind partition_others_kind = {

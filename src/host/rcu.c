@@ -66,28 +66,24 @@ static int apply(struct step *step, struct step_env *env)
 	return 0;
 }
 
-static int undo(struct step *step, struct step_env *env)
+static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
 {
-	struct item *item = &step->items[0];
 	long value, before;
-	int r;
+	int r = read_counter(env->root, &value);
 
-	if (!item_is_in_force(step, item))
-		return 0;
-	r = read_counter(env->root, &value);
-	if (r) {
-		item->error = -r;
+	(void)step;
+	if (r)
 		return r;
-	}
 	/* What is there now was there before: our part of it was never added, or is gone already.
 	 */
 	if (!util_parse_long(item->before, 0, INT_MAX, &before) && value <= before)
-		value = 0;
-	r = value > 0 ? write_counter(env->root, value - 1) : 0;
-	item->error = -r;
-	if (!r)
-		item->state = STATE_UNDONE;
-	return r;
+		return 0;
+	return value > 0 ? write_counter(env->root, value - 1) : 0;
+}
+
+static int undo(struct step *step, struct step_env *env)
+{
+	return step_undo_items(step, env, false, undo_item);
 }
 
 const struct step_kind rcu_kind = {

@@ -337,22 +337,19 @@ bool task_is_pinned_to(const struct task *task, const struct machine *machine,
 
 /* ---- masks ------------------------------------------------------------------------------- */
 
+/* The one mask that is written; of the size that every kernel takes. */
+static unsigned long words[MASK_CPUS / (8 * sizeof(unsigned long))];
+
+static int write_words(pid_t tid)
+{
+	return syscall(SYS_sched_setaffinity, tid, sizeof(words), words) < 0 ? -errno : 0;
+}
+
 int tasks_set_mask(pid_t tid, hwloc_const_bitmap_t mask)
 {
-	size_t nr = (size_t)(hwloc_bitmap_last(mask) + 1), size = CPU_ALLOC_SIZE(nr);
-	cpu_set_t *set = CPU_ALLOC(nr ? nr : 1);
-	unsigned int cpu;
-	int r = 0;
-
-	if (!set)
-		return -ENOMEM;
-	CPU_ZERO_S(size, set);
-	cpus_foreach(cpu, mask)
-		CPU_SET_S(cpu, size, set);
-	if (sched_setaffinity(tid, size, set) < 0)
-		r = -errno;
-	CPU_FREE(set);
-	return r;
+	for (unsigned int i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = hwloc_bitmap_to_ith_ulong(mask, i);
+	return write_words(tid);
 }
 
 int tasks_move_self(hwloc_const_bitmap_t cpus)
@@ -364,16 +361,13 @@ int tasks_move_self(hwloc_const_bitmap_t cpus)
  * widening of its cpuset must reach it. Allocates nothing. */
 static int put_back_mask(pid_t tid, const char *list)
 {
-	static unsigned long words[MASK_CPUS / (8 * sizeof(unsigned long))];
 	int r = 0;
 
 	if (!strcmp(list, UNPINNED))
 		memset(words, 0xff, sizeof(words));
 	else
 		r = cpus_text_to_words(list, words, ARRAY_SIZE(words));
-	if (r)
-		return r;
-	return syscall(SYS_sched_setaffinity, tid, sizeof(words), words) < 0 ? -errno : 0;
+	return r ? r : write_words(tid);
 }
 
 /* ---- step kind task.affinity: planning --------------------------------------------------- */
@@ -424,7 +418,7 @@ static int find_refuge(const struct step_env *env, const struct task *task, hwlo
 static bool is_recorded(const struct step_env *env, const struct task *task)
 {
 	const struct item *item = env_find_other(env, &tasks_affinity_kind,
-						 (unsigned long long)task->tid, task->start);
+						 (unsigned long long)task->tid, task->start, NULL);
 	unsigned int cpu;
 
 	if (!item || !env->cgroups->keeps_masks)
@@ -610,7 +604,7 @@ static bool has_online(const struct step_env *env, const char *list)
 static const char *find_due(const struct step *step, const struct step_env *env,
 			    const struct item *item, const char *list)
 {
-	const struct item *other = env_find_other(env, step->kind, item->id, item->stamp);
+	const struct item *other = env_find_other(env, step->kind, item->id, item->stamp, NULL);
 	bool is_moved =
 		!strcmp(env->own->evacuation, "affinity") && strcmp(item->before, item->after);
 
@@ -627,19 +621,32 @@ static const char *find_due(const struct step *step, const struct step_env *env,
 									  : other->after;
 }
 
+/*
+ * Reads the thread that @item has recorded, its mask as text in @buffer. Returns 0, or an error
+ * where it has ended: then the id may be another one's by now.
+ */
+static int read_recorded(const struct step_env *env, const struct item *item,
+			 struct stat_fields *ret_fields, char *buffer, size_t size,
+			 const char **ret_list)
+{
+	int r = read_stat(env->root, (pid_t)item->id, ret_fields);
+
+	if (r || ret_fields->start != item->stamp)
+		return -ESRCH;
+	return read_mask_text(env->root, (pid_t)item->id, buffer, size, ret_list);
+}
+
 static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
 {
-	pid_t tid = (pid_t)item->id;
 	struct stat_fields fields;
 	const char *list, *due;
 	char buffer[16384];
 	int r;
 
-	if (read_stat(env->root, tid, &fields) || fields.start != item->stamp ||
-	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
-		return 0; /* it has ended */
+	if (read_recorded(env, item, &fields, buffer, sizeof(buffer), &list))
+		return 0;
 	due = find_due(step, env, item, list);
-	r = due ? put_back_mask(tid, due) : 0;
+	r = due ? put_back_mask((pid_t)item->id, due) : 0;
 	/* its cpuset does not let it there any more, or not yet: then the other operation comes
 	 * back to it */
 	if (r == -EINVAL && (due != item->before || has_online(env, due)))
@@ -697,8 +704,7 @@ static void widen_child(const struct step *step, const struct step_env *env,
 	if (!origin || !strcmp(origin->before, origin->after))
 		return;
 	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */
-	if (put_back_mask(tid, origin->before))
-		return;
+	put_back_mask(tid, origin->before);
 }
 
 static void widen_children(const struct step *step, const struct step_env *env)
@@ -726,26 +732,14 @@ static void widen_children(const struct step *step, const struct step_env *env)
 
 static int undo_affinity(struct step *step, struct step_env *env)
 {
-	int first_error = 0;
+	int r;
 
 	if (!root_is_live(env->root))
 		return 0;
-	for (size_t i = 0; i < step->nr_items; i++) {
-		struct item *item = &step->items[i];
-		int r;
-
-		if (!item_is_in_force(step, item))
-			continue;
-		r = undo_item(step, env, item);
-		item->error = -r;
-		if (!r)
-			item->state = STATE_UNDONE;
-		else if (!first_error)
-			first_error = r;
-	}
+	r = step_undo_items(step, env, false, undo_item);
 	/* after their parents, so that no more are made with a narrow mask */
 	widen_children(step, env);
-	return first_error;
+	return r;
 }
 
 const struct step_kind tasks_affinity_kind = {
@@ -770,8 +764,10 @@ static bool is_to_keep(const struct task *task, const struct step_env *env)
 	unsigned int cpu;
 
 	if (!task_is_movable(task) || !task_is_pinned(task, machine) ||
-	    env_find_other(env, &tasks_keep_kind, (unsigned long long)task->tid, task->start) ||
-	    env_find_other(env, &tasks_affinity_kind, (unsigned long long)task->tid, task->start))
+	    env_find_other(env, &tasks_keep_kind, (unsigned long long)task->tid, task->start,
+			   NULL) ||
+	    env_find_other(env, &tasks_affinity_kind, (unsigned long long)task->tid, task->start,
+			   NULL))
 		return false;
 	if (task_is_kernel(task))
 		return true;
@@ -838,32 +834,28 @@ static int apply_keep(struct step *step, struct step_env *env)
 	return 0;
 }
 
-/* The kernel has kept them. Where it has not after all, a kernel thread gets its mask once more. */
-static void keep_again(const struct step_env *env, const struct item *item)
+/*
+ * The kernel has kept them. Where it has not after all, a kernel thread gets its mask once more,
+ * unless another operation in force has kept it as well.
+ */
+static int keep_again(const struct step *step, struct step_env *env, const struct item *item)
 {
 	struct stat_fields fields;
 	char buffer[16384];
 	const char *list;
 
-	if (read_stat(env->root, (pid_t)item->id, &fields) || fields.start != item->stamp ||
-	    !(fields.flags & PF_KTHREAD) ||
-	    read_mask_text(env->root, (pid_t)item->id, buffer, sizeof(buffer), &list) ||
-	    !strcmp(list, item->before))
-		return;
-	if (put_back_mask((pid_t)item->id, item->before))
-		return;
+	if (env_find_other(env, step->kind, item->id, item->stamp, NULL) ||
+	    read_recorded(env, item, &fields, buffer, sizeof(buffer), &list) ||
+	    !(fields.flags & PF_KTHREAD) || !strcmp(list, item->before))
+		return 0;
+	/* one that may not be changed has nothing to get back */
+	put_back_mask((pid_t)item->id, item->before);
+	return 0;
 }
 
 static int undo_keep(struct step *step, struct step_env *env)
 {
-	for (size_t i = 0; i < step->nr_items; i++) {
-		if (!item_is_in_force(step, &step->items[i]))
-			continue;
-		if (!env_find_other(env, step->kind, step->items[i].id, step->items[i].stamp))
-			keep_again(env, &step->items[i]);
-		step->items[i].state = STATE_UNDONE;
-	}
-	return 0;
+	return step_undo_items(step, env, false, keep_again);
 }
 
 const struct step_kind tasks_keep_kind = {

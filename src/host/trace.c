@@ -88,21 +88,19 @@ static int apply(struct step *step, struct step_env *env)
 	return 0;
 }
 
-static int undo(struct step *step, struct step_env *env)
+static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
 {
-	struct item *item = &step->items[0];
 	int r;
 
-	if (!item_is_in_force(step, item))
-		return 0;
+	(void)step;
 	env->trace_instance = NULL;
 	r = root_rmdir(env->root, item->object + 1);
-	if (r == -ENOENT)
-		r = 0;
-	item->error = -r;
-	if (!r)
-		item->state = STATE_UNDONE;
-	return r;
+	return r == -ENOENT ? 0 : r;
+}
+
+static int undo(struct step *step, struct step_env *env)
+{
+	return step_undo_items(step, env, false, undo_item);
 }
 
 const struct step_kind trace_kind = {
