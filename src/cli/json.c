@@ -8,7 +8,6 @@
 #include <json-c/json.h>
 
 #include "cli/list.h"
-#include "core/explain.h"
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
 {
@@ -117,26 +116,16 @@ static void add_step(const struct report *report, const struct run *run, const s
 			json_object_array_add(array, make_item(report, step, &step->items[i]));
 }
 
-/* In the order in which things happen: what was or is to be applied, then what a restore undoes. */
-static void add_steps(const struct report *report, const struct run *run, struct json_object *array)
-{
-	const struct operation *operation = run->operation;
-	bool is_return = report->options->request.action == ACTION_RESTORE;
-
-	for (size_t i = 0; i < operation->nr_steps; i++)
-		if (!is_return || operation->steps[i].state == STATE_PLANNED)
-			add_step(report, run, &operation->steps[i], array);
-	for (struct step *step = NULL; is_return && (step = run_next_to_undo(operation, step));)
-		if (step->state != STATE_PLANNED)
-			add_step(report, run, step, array);
-}
-
 static struct json_object *make_steps(const struct report *report)
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; i < report->nr_runs; i++)
-		add_steps(report, &report->runs[i], array);
+	for (size_t i = 0; i < report->nr_runs; i++) {
+		const struct run *run = &report->runs[i];
+
+		for (const struct step *step = NULL; (step = report_next_step(report, run, step));)
+			add_step(report, run, step, array);
+	}
 	return array;
 }
 
@@ -144,13 +133,11 @@ static struct json_object *make_failure(const struct report *report, const struc
 {
 	struct json_object *object = json_object_new_object();
 	struct explanation explanation;
-	bool is_return =
-		report->options->request.action == ACTION_RESTORE || item->state == STATE_APPLIED;
 
 	add(object, "cpu", json_object_new_int64((int64_t)item->id));
 	add(object, "errno", make_string(util_errno_name(item->error)));
 	add(object, "callback", item->callback[0] ? make_string(item->callback) : NULL);
-	if (!explain_failure(item, is_return, &explanation)) {
+	if (!report_explain(report, item, &explanation)) {
 		add(object, "message", make_string(explanation.message));
 		add(object, "cause", make_string(explanation.cause));
 		add(object, "remedy", make_string(explanation.remedy));

@@ -108,6 +108,47 @@ static bool is_journalled(const struct report *report, const struct operation *o
 	       operation < report->journals.list + report->journals.nr;
 }
 
+/* The next step that is still to be applied, from @step on, or NULL. */
+static const struct step *next_planned(const struct operation *operation, const struct step *step)
+{
+	for (; step < operation->steps + operation->nr_steps; step++)
+		if (step->state == STATE_PLANNED)
+			return step;
+	return NULL;
+}
+
+/* The next step after @last that a restore undoes, or NULL. */
+static const struct step *next_undone(const struct operation *operation, const struct step *last)
+{
+	do
+		last = run_next_to_undo(operation, last);
+	while (last && last->state == STATE_PLANNED);
+	return last;
+}
+
+const struct step *report_next_step(const struct report *report, const struct run *run,
+				    const struct step *last)
+{
+	const struct operation *operation = run->operation;
+	const struct step *next = last ? last + 1 : operation->steps;
+
+	if (report->options->request.action != ACTION_RESTORE)
+		return next < operation->steps + operation->nr_steps ? next : NULL;
+	if (last && last->state != STATE_PLANNED)
+		return next_undone(operation, last);
+	next = next_planned(operation, next);
+	return next ? next : next_undone(operation, NULL);
+}
+
+int report_explain(const struct report *report, const struct item *item,
+		   struct explanation *ret_explanation)
+{
+	bool is_return =
+		report->options->request.action == ACTION_RESTORE || item->state == STATE_APPLIED;
+
+	return explain_failure(item, is_return, ret_explanation);
+}
+
 bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
 		       const struct item *item)
 {

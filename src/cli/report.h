@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cli/options.h"
+#include "core/explain.h"
 #include "core/journal.h"
 #include "core/run.h"
 #include "core/select.h"
@@ -53,6 +54,17 @@ struct report {
 	struct run *runs; /* one an operation that was made, or undone; in a dry run: planned */
 	size_t nr_runs;
 };
+
+/*
+ * The step of @run after @last, or the first with NULL, in the order in which things happen: what
+ * is applied, then what a restore undoes. NULL after the last one.
+ */
+const struct step *report_next_step(const struct report *report, const struct run *run,
+				    const struct step *last);
+
+/* Explains why the CPU of @item did not go, or did not come back. As explain_failure(). */
+int report_explain(const struct report *report, const struct item *item,
+		   struct explanation *ret_explanation) _must_check_;
 
 /*
  * True where @item belongs to the plan or result of @run: a restore of some CPUs does not touch the

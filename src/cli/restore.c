@@ -337,7 +337,8 @@ static int return_all(struct session *session, struct report *report, struct ret
 			has_failed = true;
 			break;
 		}
-		r = i && !report->options->request.dry_run ? session_read_work(session, report) : 0;
+		r = i && !report->options->request.dry_run ? session_read_again(session, report)
+							   : 0;
 		if (!r)
 			r = return_one(session, report, &returns->list[i], &outcome);
 		has_failed |= outcome != OUTCOME_DONE;

@@ -84,7 +84,22 @@ int session_gather(struct session *session, struct report *report)
 				&report->journals);
 }
 
-int session_read_work(struct session *session, struct report *report)
+static int read_work(struct session *session, struct report *report)
+{
+	int r = cgroups_read(session->root, &report->machine, &report->cgroups);
+
+	return r ? r
+		 : tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
+}
+
+int session_gather_work(struct session *session, struct report *report)
+{
+	int r = session_gather(session, report);
+
+	return r ? r : read_work(session, report);
+}
+
+int session_read_again(struct session *session, struct report *report)
 {
 	int r;
 
@@ -92,18 +107,7 @@ int session_read_work(struct session *session, struct report *report)
 	cgroups_free(&report->cgroups);
 	machine_free(&report->machine);
 	r = topology_read_machine(session->root, &report->machine);
-	if (!r)
-		r = cgroups_read(session->root, &report->machine, &report->cgroups);
-	if (!r)
-		r = tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
-	return r;
-}
-
-int session_gather_work(struct session *session, struct report *report)
-{
-	int r = session_gather(session, report);
-
-	return r ? r : session_read_work(session, report);
+	return r ? r : read_work(session, report);
 }
 
 /* ---- judging ----------------------------------------------------------------------------- */
@@ -317,41 +321,36 @@ void session_init_env(struct session *session, struct report *report, struct ste
 	};
 }
 
-static int refuse_way(struct report *report, bool is_unknown, const char *what, const char *name,
+static int refuse_way(struct report *report, const char *what, const char *name,
 		      const char *why_not)
 {
-	struct finding *finding =
-		is_unknown ? findings_add(&report->findings, "no-such-way", SEVERITY_REFUSE, NULL,
-					  "See cpuoff --help.", "there is no %s \"%s\"", what, name)
-			   : findings_add(&report->findings, "way-unusable", SEVERITY_REFUSE, NULL,
-					  "Leave the choice to cpuoff with auto.",
-					  "the %s %s cannot be used: %s", what, name, why_not);
-
-	if (!finding)
-		return -ENOMEM;
-	finding->is_invalid = is_unknown;
-	return 0;
+	return findings_add(&report->findings, "way-unusable", SEVERITY_REFUSE, NULL,
+			    "Leave the choice to cpuoff with auto.", "the %s %s cannot be used: %s",
+			    what, name, why_not)
+		       ? 0
+		       : -ENOMEM;
 }
 
 int session_pick_ways(struct report *report, struct step_env *env, const struct evacuation *failed)
 {
 	const struct request *request = env->request;
+	const char *reason = NULL;
 	char why_not[512] = "";
-	const char *reason = why_not;
 	int r = evacuations_pick(request->migrate, env, failed, &env->evacuation, why_not,
 				 sizeof(why_not));
 
-	if (r == -EINVAL || r == -EOPNOTSUPP)
-		return refuse_way(report, r == -EINVAL, "way of migration", request->migrate,
-				  reason);
+	if (r == -EOPNOTSUPP)
+		return refuse_way(report, "way of migration", request->migrate, why_not);
 	if (r)
 		return r;
 	r = methods_pick(request->method, env, &env->method, &reason);
-	if (r == -EINVAL || r == -EOPNOTSUPP)
-		return refuse_way(report, r == -EINVAL, "offline method", request->method, reason);
+	if (r == -EOPNOTSUPP)
+		return refuse_way(report, "offline method", request->method, reason);
+	if (r)
+		return r;
 	report->evacuation = env->evacuation->name;
-	report->method = r ? NULL : env->method->name;
-	return r;
+	report->method = env->method->name;
+	return 0;
 }
 
 int session_list_others(const struct journals *journals, const struct operation *own,

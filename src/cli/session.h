@@ -25,7 +25,7 @@ int session_gather(struct session *session, struct report *report) _must_check_;
 
 /* Reads the machine, its tasks and its cpusets anew, and leaves the journals. Returns 0 or -errno.
  */
-int session_read_work(struct session *session, struct report *report) _must_check_;
+int session_read_again(struct session *session, struct report *report) _must_check_;
 
 /* Reads tasks and cpusets, too, for those who will move them. Returns as session_gather(). */
 int session_gather_work(struct session *session, struct report *report) _must_check_;

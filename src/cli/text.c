@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/list.h"
-#include "core/explain.h"
 
 /* ---- stderr ------------------------------------------------------------------------------ */
 
@@ -32,11 +31,9 @@ static void print_findings(const struct report *report)
 
 static void print_failure(const struct report *report, const struct item *item)
 {
-	bool is_return =
-		report->options->request.action == ACTION_RESTORE || item->state == STATE_APPLIED;
 	struct explanation explanation;
 
-	if (explain_failure(item, is_return, &explanation))
+	if (report_explain(report, item, &explanation))
 		return;
 	fprintf(stderr, "cpuoff: %s\n", explanation.message);
 	if (explanation.cause[0])
@@ -147,22 +144,14 @@ static void print_step(const struct report *report, const struct run *run, const
 		print_items(report, run, step, is_undone);
 }
 
-/* In the order in which things happen: what is applied, then what a restore undoes. */
 static void print_steps(const struct report *report)
 {
-	bool is_return = report->options->request.action == ACTION_RESTORE;
-
 	printf("steps\n");
 	for (size_t i = 0; i < report->nr_runs; i++) {
 		const struct run *run = &report->runs[i];
 
-		for (size_t j = 0; j < run->operation->nr_steps; j++)
-			if (!is_return || run->operation->steps[j].state == STATE_PLANNED)
-				print_step(report, run, &run->operation->steps[j]);
-		for (struct step *step = NULL;
-		     is_return && (step = run_next_to_undo(run->operation, step));)
-			if (step->state != STATE_PLANNED)
-				print_step(report, run, step);
+		for (const struct step *step = NULL; (step = report_next_step(report, run, step));)
+			print_step(report, run, step);
 	}
 }
 
