@@ -26,6 +26,7 @@
 #include "host/hotplug.h"
 #include "host/partition.h"
 #include "host/root.h"
+#include "host/writer.h"
 
 #define CLASSIC "dev/cpuset"
 
@@ -589,7 +590,7 @@ static int find_list(const struct step_env *env, const struct item *item, char p
 /* A write without any byte would not reach the kernel: a line without text is its empty list. */
 static int write_list(const struct step_env *env, const char *path, const char *list)
 {
-	return root_write(env->root, *list ? list : "\n", path);
+	return writer_write(env, path, *list ? list : "\n");
 }
 
 /* The cpulist of @words, "" where it does not fit. */
@@ -666,7 +667,7 @@ static int move_thread(const struct step_env *env, const struct item *item, cons
 	if (snprintf(path, sizeof(path), "%s/tasks", to + 1) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	snprintf(tid, sizeof(tid), "%llu", item->id);
-	return root_write(env->root, tid, path);
+	return writer_write(env, path, tid);
 }
 
 /* ---- applying ---------------------------------------------------------------------------- */

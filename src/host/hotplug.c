@@ -112,7 +112,7 @@ static int set_once(struct step_env *env, struct item *item, bool online,
 
 	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/online", cpu);
 	ret_mask->is_known = false;
-	r = writer_write(env->writer, env, item, path, online ? "1" : "0", &item->seconds);
+	r = writer_set_cpu(env, item, path, online ? "1" : "0", &item->seconds);
 	if (r == -ETIMEDOUT && writer_is_stuck(env->writer))
 		return r;
 	mask_r = hotplug_read_online(env, ret_mask);

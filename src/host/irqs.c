@@ -11,6 +11,7 @@
 #include "host/maskfiles.h"
 #include "host/root.h"
 #include "host/spread.h"
+#include "host/writer.h"
 
 #define IRQ_DIR		 "proc/irq"
 #define DEFAULT_AFFINITY "/" IRQ_DIR "/default_smp_affinity"
@@ -403,12 +404,12 @@ static int describe(struct step *step, struct step_env *env)
 
 /* ---- applying ---------------------------------------------------------------------------- */
 
-static int write_list(const struct root *root, unsigned long long irq, const char *list)
+static int write_list(const struct step_env *env, unsigned long long irq, const char *list)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), IRQ_DIR "/%llu/smp_affinity_list", irq);
-	return root_write(root, list, path);
+	return writer_write(env, path, list);
 }
 
 /* The kernel manages it itself, or it went away meanwhile: nothing to do, and nothing to say. */
@@ -430,7 +431,7 @@ static int write_any_survivor(const struct step_env *env, unsigned long long irq
 
 	if (hwloc_bitmap_list_snprintf(list, sizeof(list), env->survivors) >= (int)sizeof(list))
 		return -ENOSPC;
-	return write_list(env->root, irq, list);
+	return write_list(env, irq, list);
 }
 
 /*
@@ -441,7 +442,7 @@ static int apply(struct step *step, struct step_env *env)
 {
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
-		int r = is_record(item) ? 0 : write_list(env->root, item->id, item->after);
+		int r = is_record(item) ? 0 : write_list(env, item->id, item->after);
 
 		if (r == -ENOSPC)
 			r = write_any_survivor(env, item->id);
@@ -551,7 +552,7 @@ static int narrow(struct item *item, const struct step_env *env)
 	}
 	item->state = STATE_APPLYING;
 	if (*effective && strcmp(effective, now.effective))
-		item->error = -write_list(env->root, item->id, effective);
+		item->error = -write_list(env, item->id, effective);
 	return 0;
 }
 
@@ -587,7 +588,7 @@ static int write_mask_of(const struct step_env *env, unsigned long long irq, con
 		return -EFBIG;
 	memcpy(list, text, length);
 	list[length] = '\0';
-	return write_list(env->root, irq, list);
+	return write_list(env, irq, list);
 }
 
 /*

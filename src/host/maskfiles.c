@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/root.h"
+#include "host/writer.h"
 
 /* Nine characters for 32 CPUs: enough for 60000 of them. */
 #define TEXT_SIZE 16384
@@ -181,7 +182,7 @@ int maskfiles_apply(struct step *step, struct step_env *env)
 {
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
-		int r = is_record(item) ? 0 : root_write(env->root, item->after, item->object + 1);
+		int r = is_record(item) ? 0 : writer_write(env, item->object + 1, item->after);
 
 		item->state = r ? STATE_FAILED : STATE_APPLIED;
 		item->error = is_gone(r) ? 0 : -r;
@@ -213,7 +214,7 @@ static int put_back(const struct step *step, struct step_env *env, const struct 
 	if (!is_record(item) && !maskfiles_equal(current, item->after) &&
 	    !(other && maskfiles_equal(current, other->after)))
 		return 0;
-	r = root_write(env->root, value, item->object + 1);
+	r = writer_write(env, item->object + 1, value);
 	return is_gone(r) ? 0 : r;
 }
 

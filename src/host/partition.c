@@ -9,6 +9,7 @@
 
 #include "host/evacuations.h"
 #include "host/hotplug.h"
+#include "host/writer.h"
 
 #define NAME "cpuoff"
 
@@ -106,14 +107,14 @@ static int describe_partition(struct step *step, struct step_env *env)
 
 /* ---- files of a cgroup, without allocating ----------------------------------------------- */
 
-static int write_file(const struct root *root, const char *cgroup, const char *file,
+static int write_file(const struct step_env *env, const char *cgroup, const char *file,
 		      const char *value)
 {
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/%s", cgroup, file) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	return root_write(root, value, path);
+	return writer_write(env, path, value);
 }
 
 static int read_file(const struct root *root, const char *cgroup, const char *file, char *buffer,
@@ -166,30 +167,30 @@ int partition_check(const struct step_env *env)
 /* ---- removing it ------------------------------------------------------------------------- */
 
 /* Moves all processes of @cgroup to the root. One number a write is what the kernel takes. */
-static void move_out(const struct root *root, const char *cgroup, const char *parent)
+static void move_out(const struct step_env *env, const char *cgroup, const char *parent)
 {
 	char procs[8192], *line, *rest = procs;
 
-	if (read_file(root, cgroup, "cgroup.procs", procs, sizeof(procs)))
+	if (read_file(env->root, cgroup, "cgroup.procs", procs, sizeof(procs)))
 		return;
 	while ((line = strsep(&rest, "\n")))
-		if (line[0] && write_file(root, parent, "cgroup.procs", line))
+		if (line[0] && write_file(env, parent, "cgroup.procs", line))
 			continue; /* it has ended, or will be met in the next try */
 }
 
-static int remove_cgroup(const struct root *root, const char *cgroup)
+static int remove_cgroup(const struct step_env *env, const char *cgroup)
 {
 	char parent[PATH_MAX];
 	int r;
 
 	find_parent(cgroup, parent);
 	for (int i = 0; i < REMOVE_TRIES; i++) {
-		r = root_rmdir(root, cgroup);
+		r = writer_rmdir(env, cgroup);
 		if (r == -ENOENT)
 			return 0;
 		if (r != -EBUSY)
 			return r;
-		move_out(root, cgroup, parent);
+		move_out(env, cgroup, parent);
 		util_sleep(i ? REMOVE_PAUSE : 0);
 	}
 	return r;
@@ -236,11 +237,11 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 
 	(void)step;
 	if (item->id == ITEM_CGROUP)
-		return remove_cgroup(env->root, path);
+		return remove_cgroup(env, path);
 	find_parent(path, top);
 	if (is_controller_used(env->root, top))
 		return 0;
-	r = root_write(env->root, item->before, path);
+	r = writer_write(env, path, item->before);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -255,18 +256,18 @@ static int undo_partition(struct step *step, struct step_env *env)
 
 /* Our own subtree_control holds the controller: a daemon that withdraws it from the root is refused
  * then. */
-static int make_cgroup(const struct root *root, const char *cgroup, const char *cpus)
+static int make_cgroup(const struct step_env *env, const char *cgroup, const char *cpus)
 {
-	int r = root_mkdir(root, cgroup);
+	int r = writer_mkdir(env, cgroup);
 
 	if (r == -EEXIST) /* of a cpuoff that was killed */
 		r = 0;
 	if (!r)
-		r = write_file(root, cgroup, "cgroup.subtree_control", "+cpuset");
+		r = write_file(env, cgroup, "cgroup.subtree_control", "+cpuset");
 	if (!r)
-		r = write_file(root, cgroup, "cpuset.cpus", cpus);
+		r = write_file(env, cgroup, "cpuset.cpus", cpus);
 	if (!r)
-		r = write_file(root, cgroup, "cpuset.cpus.partition", "isolated");
+		r = write_file(env, cgroup, "cpuset.cpus.partition", "isolated");
 	return r;
 }
 
@@ -283,9 +284,9 @@ static int apply_partition(struct step *step, struct step_env *env)
 		item->state =
 			STATE_APPLIED; /* a cgroup that was made and failed later must go, too */
 		if (item->id == ITEM_CONTROLLER) {
-			r = root_write(env->root, item->after, item->object + 1);
+			r = writer_write(env, item->object + 1, item->after);
 		} else {
-			r = make_cgroup(env->root, item->object + 1, item->after);
+			r = make_cgroup(env, item->object + 1, item->after);
 			env->partition = item->object + 1;
 		}
 		item->error = -r;
@@ -344,8 +345,7 @@ static int apply_others(struct step *step, struct step_env *env)
 {
 	for (size_t i = step->nr_items; i-- > 0;) {
 		struct item *item = &step->items[i];
-		int r = write_file(env->root, item->object + 1, "cpuset.cpus.partition",
-				   item->after);
+		int r = write_file(env, item->object + 1, "cpuset.cpus.partition", item->after);
 
 		item->error = r == -ENOENT ? 0 : -r;
 		if (r && r != -ENOENT)
@@ -363,8 +363,7 @@ static int undo_other(const struct step *step, struct step_env *env, const struc
 	(void)step;
 	if (r == -ENOENT || r == -ENODEV || (!r && strcmp(now, item->after)))
 		return 0; /* removed, or its owner's business again */
-	return r ? r
-		 : write_file(env->root, item->object + 1, "cpuset.cpus.partition", item->before);
+	return r ? r : write_file(env, item->object + 1, "cpuset.cpus.partition", item->before);
 }
 
 static int undo_others(struct step *step, struct step_env *env)

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "host/root.h"
+#include "host/writer.h"
 
 #define EXPEDITED "sys/kernel/rcu_expedited"
 
@@ -17,12 +18,12 @@ static int read_counter(const struct root *root, long *ret_value)
 	return r ? r : util_parse_long(text, 0, INT_MAX, ret_value);
 }
 
-static int write_counter(const struct root *root, long value)
+static int write_counter(const struct step_env *env, long value)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%ld", value);
-	return root_write(root, text, EXPEDITED);
+	return writer_write(env, EXPEDITED, text);
 }
 
 static int describe(struct step *step, struct step_env *env)
@@ -60,7 +61,7 @@ static int apply(struct step *step, struct step_env *env)
 	int r = read_counter(env->root, &value);
 
 	if (!r)
-		r = write_counter(env->root, value + 1);
+		r = write_counter(env, value + 1);
 	item->error = -r;
 	item->state = r ? STATE_FAILED : STATE_APPLIED;
 	return 0;
@@ -78,7 +79,7 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 	 */
 	if (!util_parse_long(item->before, 0, INT_MAX, &before) && value <= before)
 		return 0;
-	return value > 0 ? write_counter(env->root, value - 1) : 0;
+	return value > 0 ? write_counter(env, value - 1) : 0;
 }
 
 static int undo(struct step *step, struct step_env *env)

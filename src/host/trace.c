@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/root.h"
+#include "host/writer.h"
 
 /* Seen: 50 MB at 32 CPUs, 98 MB at 64. */
 #define KIB_PER_CPU 1536UL
@@ -54,13 +55,13 @@ static int describe(struct step *step, struct step_env *env)
 	return step_add_item(step, 0, "absent", "present", "/%s/" INSTANCE, tracefs) ? 0 : -ENOMEM;
 }
 
-static int write_setting(const struct root *root, const char *instance, const char *file,
+static int write_setting(const struct step_env *env, const char *instance, const char *file,
 			 const char *value)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/%s", instance, file);
-	return root_write(root, value, path);
+	return writer_write(env, path, value);
 }
 
 /* A trace is a help, not a condition: without it a failure is told less well. */
@@ -68,16 +69,16 @@ static int apply(struct step *step, struct step_env *env)
 {
 	struct item *item = &step->items[0];
 	const char *instance = item->object + 1;
-	int r = root_mkdir(env->root, instance);
+	int r = writer_mkdir(env, instance);
 
 	if (r == -EEXIST) /* of a cpuoff that was killed */
-		r = write_setting(env->root, instance, "trace", "");
+		r = write_setting(env, instance, "trace", "");
 	if (!r) {
 		item->state = STATE_APPLIED;
-		r = write_setting(env->root, instance, "trace_clock", "mono");
+		r = write_setting(env, instance, "trace_clock", "mono");
 	}
 	if (!r)
-		r = write_setting(env->root, instance, "events/cpuhp/enable", "1");
+		r = write_setting(env, instance, "events/cpuhp/enable", "1");
 	if (r) {
 		item->error = -r;
 		if (item->state != STATE_APPLIED)
@@ -94,7 +95,7 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 
 	(void)step;
 	env->trace_instance = NULL;
-	r = root_rmdir(env->root, item->object + 1);
+	r = writer_rmdir(env, item->object + 1);
 	return r == -ENOENT ? 0 : r;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,9 +22,12 @@ struct writer {
 	bool is_stuck;
 };
 
+enum change { CHANGE_WRITE, CHANGE_MKDIR, CHANGE_RMDIR };
+
 struct order {
-	char path[128];
-	char value[4096];
+	enum change change;
+	char path[PATH_MAX];
+	char value[4096]; /* more than a page is not taken by the kernel's files */
 };
 
 struct answer {
@@ -31,13 +35,26 @@ struct answer {
 	double seconds;
 };
 
-static struct answer carry_out(const struct root *root, const char *path, const char *value)
+static int make_change(const struct root *root, const struct order *order)
+{
+	switch (order->change) {
+	case CHANGE_MKDIR:
+		return root_mkdir(root, order->path);
+	case CHANGE_RMDIR:
+		return root_rmdir(root, order->path);
+	case CHANGE_WRITE:
+		return root_write(root, order->value, order->path);
+	}
+	return -EINVAL;
+}
+
+static struct answer carry_out(const struct root *root, const struct order *order)
 {
 	double start = util_now();
 	struct answer answer;
 
 	memset(&answer, 0, sizeof(answer)); /* its padding travels, too */
-	answer.result = root_write(root, value, path);
+	answer.result = make_change(root, order);
 	answer.seconds = util_now() - start;
 	return answer;
 }
@@ -60,7 +77,7 @@ static void child(const struct root *root, int fd)
 		if (null < 0 || dup2(null, std) < 0)
 			close(std);
 	while (recv(fd, &order, sizeof(order), 0) == (ssize_t)sizeof(order)) {
-		struct answer answer = carry_out(root, order.path, order.value);
+		struct answer answer = carry_out(root, &order);
 
 		if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
 			break;
@@ -118,7 +135,8 @@ bool writer_is_stuck(const struct writer *writer)
 	return writer->is_stuck;
 }
 
-/* The first function of the child's kernel stack that is not waiting as such, "" if unknown. */
+/* The callback that a CPU's item is in, or the first function of the child's kernel stack that is
+ * not waiting as such; "" if unknown. */
 static void find_where(const struct writer *writer, const struct step_env *env,
 		       const struct item *item, char *where, size_t size)
 {
@@ -128,7 +146,7 @@ static void find_where(const struct writer *writer, const struct step_env *env,
 
 	where[0] = '\0';
 	if (!root_is_live(writer->root) ||
-	    trace_running_callback(env, (unsigned int)item->id, where, size))
+	    (item && trace_running_callback(env, (unsigned int)item->id, where, size)))
 		return;
 	snprintf(path, sizeof(path), "proc/%d/stack", (int)writer->pid);
 	if (root_read_buffer(writer->root, path, stack, sizeof(stack)))
@@ -149,15 +167,16 @@ static void find_where(const struct writer *writer, const struct step_env *env,
 	}
 }
 
-static void report(const struct writer *writer, const struct step_env *env, const struct item *item,
-		   double waited)
+static void report(const struct writer *writer, const struct step_env *env,
+		   const struct order *order, const struct item *item, double waited)
 {
-	char where[64];
+	char where[64], path[PATH_MAX + 1];
 
 	find_where(writer, env, item, where, sizeof(where));
+	snprintf(path, sizeof(path), "/%s", order->path);
 	watcher_progress(env->watcher, &(struct progress){
 					       .phase = PHASE_WAITING,
-					       .object = item->object,
+					       .object = item ? item->object : path,
 					       .waited = waited,
 					       .pid = writer->pid,
 					       .where = where,
@@ -165,8 +184,8 @@ static void report(const struct writer *writer, const struct step_env *env, cons
 }
 
 /* Waits for the answer. Returns 1 with it, 0 where the child is gone, or -ETIMEDOUT. */
-static int await_answer(struct writer *writer, const struct step_env *env, const struct item *item,
-			struct answer *answer)
+static int await_answer(struct writer *writer, const struct step_env *env,
+			const struct order *order, const struct item *item, struct answer *answer)
 {
 	double start = util_now(), reported = start, now;
 	double timeout = env->request->timeout;
@@ -178,32 +197,35 @@ static int await_answer(struct writer *writer, const struct step_env *env, const
 			       (ssize_t)sizeof(*answer);
 		now = util_now();
 		if (timeout > 0 && now - start >= timeout) {
-			report(writer, env, item, now - start);
+			report(writer, env, order, item, now - start);
 			writer->is_stuck = true;
 			return -ETIMEDOUT;
 		}
 		if (now - reported >= REPORT_SECONDS) {
-			report(writer, env, item, now - start);
+			report(writer, env, order, item, now - start);
 			reported = now;
 		}
 	}
 }
 
-int writer_write(struct writer *writer, const struct step_env *env, const struct item *item,
-		 const char *path, const char *value, double *ret_seconds)
+/* @item is that of the CPU concerned, or NULL. */
+static int change(const struct step_env *env, enum change what, const struct item *item,
+		  const char *path, const char *value, double *ret_seconds)
 {
-	struct order order = { 0 };
+	static struct order order;
+	struct writer *writer = env->writer;
 	struct answer answer;
 	int r = 0;
 
 	if (writer->is_stuck)
 		return -ETIMEDOUT;
+	order.change = what;
 	if (snprintf(order.path, sizeof(order.path), "%s", path) >= (int)sizeof(order.path))
 		return -ENAMETOOLONG;
 	if (snprintf(order.value, sizeof(order.value), "%s", value) >= (int)sizeof(order.value))
 		return -E2BIG;
 	if (writer->fd >= 0 && send(writer->fd, &order, sizeof(order), MSG_NOSIGNAL) >= 0)
-		r = await_answer(writer, env, item, &answer);
+		r = await_answer(writer, env, &order, item, &answer);
 	if (r < 0)
 		return r;
 	if (!r) {
@@ -211,8 +233,35 @@ int writer_write(struct writer *writer, const struct step_env *env, const struct
 		if (writer->fd >= 0)
 			close(writer->fd);
 		writer->fd = -1;
-		answer = carry_out(writer->root, path, value);
+		answer = carry_out(writer->root, &order);
 	}
 	*ret_seconds = answer.seconds;
 	return answer.result;
+}
+
+int writer_set_cpu(const struct step_env *env, const struct item *item, const char *path,
+		   const char *value, double *ret_seconds)
+{
+	return change(env, CHANGE_WRITE, item, path, value, ret_seconds);
+}
+
+int writer_write(const struct step_env *env, const char *path, const char *value)
+{
+	double seconds;
+
+	return change(env, CHANGE_WRITE, NULL, path, value, &seconds);
+}
+
+int writer_mkdir(const struct step_env *env, const char *path)
+{
+	double seconds;
+
+	return change(env, CHANGE_MKDIR, NULL, path, "", &seconds);
+}
+
+int writer_rmdir(const struct step_env *env, const char *path)
+{
+	double seconds;
+
+	return change(env, CHANGE_RMDIR, NULL, path, "", &seconds);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * writer.h - the child that makes the writes which the kernel may never answer
+ * writer.h - the child that makes all changes to the kernel's files
  *
- * A write to cpuN/online can sleep in the kernel for ever, and no signal ends it. So a child makes
- * it, in a process group of its own and with the lock inherited, and the parent watches and
- * reports. The child exists before the first change; should somebody kill it, the parent makes the
- * writes itself.
+ * A write to cpuN/online can sleep in the kernel for ever, and no signal ends it. Others must not
+ * be cut short: a SIGKILL while the kernel makes a trace instance, or starts workers for a work
+ * queue mask, leaves it with a warning and half the work (kernel/trace/ring_buffer.c,
+ * kernel/workqueue.c: kthread_create() is killable). So a child makes them, in a process group of
+ * its own and with the lock inherited, and the parent watches and reports. The child exists before
+ * the first change; should somebody kill it, the parent makes the changes itself.
  */
 #pragma once
 
@@ -27,10 +29,15 @@ pid_t writer_pid(const struct writer *writer);
 bool writer_is_stuck(const struct writer *writer);
 
 /*
- * Writes @value to @path, for @item. While the kernel does not answer, the watcher is told every
- * five seconds where it sits; after the request's timeout the writer is stuck. Returns 0,
- * -ETIMEDOUT where it is stuck, or the kernel's -errno. @ret_seconds is the time of the write(2)
- * itself.
+ * Writes @value to @path, which changes the CPU of @item. While the kernel does not answer, the
+ * watcher is told every five seconds where it sits; after the request's timeout the writer is
+ * stuck. Returns 0, -ETIMEDOUT where it is stuck, or the kernel's -errno. @ret_seconds is the time
+ * of the write(2) itself.
  */
-int writer_write(struct writer *writer, const struct step_env *env, const struct item *item,
-		 const char *path, const char *value, double *ret_seconds) _must_check_;
+int writer_set_cpu(const struct step_env *env, const struct item *item, const char *path,
+		   const char *value, double *ret_seconds) _must_check_;
+
+/* root_write(), root_mkdir() and root_rmdir() of every other change, with the same watch. */
+int writer_write(const struct step_env *env, const char *path, const char *value) _must_check_;
+int writer_mkdir(const struct step_env *env, const char *path) _must_check_;
+int writer_rmdir(const struct step_env *env, const char *path) _must_check_;

@@ -229,12 +229,11 @@ static int write_cpu(int cpu, bool online)
 	return r;
 }
 
-int writer_write(struct writer *writer, const struct step_env *env, const struct item *item,
-		 const char *path, const char *value, double *ret_seconds)
+int writer_set_cpu(const struct step_env *env, const struct item *item, const char *path,
+		   const char *value, double *ret_seconds)
 {
 	int cpu;
 
-	(void)writer;
 	(void)env;
 	(void)item;
 	if (fake.is_stuck)
@@ -459,9 +458,9 @@ static int write_rcu(const char *value)
 	return 0;
 }
 
-int root_write(const struct root *root, const char *value, const char *path)
+int writer_write(const struct step_env *env, const char *path, const char *value)
 {
-	(void)root;
+	(void)env;
 	if (was_killed())
 		return 0;
 	fake.was_unsaved |= !fake_nr_journals();
@@ -470,9 +469,9 @@ int root_write(const struct root *root, const char *value, const char *path)
 	return fake.has_instance && !strncmp(path, INSTANCE, strlen(INSTANCE)) ? 0 : -ENOENT;
 }
 
-int root_mkdir(const struct root *root, const char *path)
+int writer_mkdir(const struct step_env *env, const char *path)
 {
-	(void)root;
+	(void)env;
 	if (was_killed())
 		return 0;
 	fake.was_unsaved |= !fake_nr_journals();
@@ -487,9 +486,9 @@ int root_mkdir(const struct root *root, const char *path)
 	return 0;
 }
 
-int root_rmdir(const struct root *root, const char *path)
+int writer_rmdir(const struct step_env *env, const char *path)
 {
-	(void)root;
+	(void)env;
 	if (was_killed())
 		return 0;
 	if (fake.trace_undo_error)

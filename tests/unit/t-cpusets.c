@@ -7,11 +7,12 @@
 
 #include "guard.h"
 #include "host/evacuations.h"
+#include "host/writer.h"
 #include "tap.h"
 #include "temp.h"
 
-#define V1 "sys/fs/cgroup/cpuset"
-#define V2 "sys/fs/cgroup"
+#define V1	"sys/fs/cgroup/cpuset"
+#define V2	"sys/fs/cgroup"
 #define NR_CPUS 8
 
 static const struct evacuation by_partition = { .name = "partition",
@@ -67,6 +68,8 @@ static void begin(const char *top)
 		.survivors = survivors,
 		.findings = &findings,
 	};
+	if (writer_start(root, &env.writer))
+		diag("there is no writer");
 }
 
 /* A cpuset with its own CPUs and, on v2, the effective ones, where they are given. */
@@ -133,6 +136,7 @@ static void end(void)
 	cgroups_free(&cgroups);
 	free(tasks.list);
 	tasks = (struct tasks){ 0 };
+	writer_stop(env.writer);
 	root_close(root);
 	temp_remove();
 }
@@ -293,8 +297,7 @@ static void test_plan_v2(void)
 	env.evacuation = &by_partition;
 	plan();
 	/* e is demoted to a member before: then it is a sibling like the others */
-	is_plan("a 2-6>2-3, c 5>0-2, e 5-6>0-2",
-		"v2: siblings of the partition, and what is free");
+	is_plan("a 2-6>2-3, c 5>0-2, e 5-6>0-2", "v2: siblings of the partition, and what is free");
 	is_int(step.lifetime, LIFETIME_DURING, "v2: while CPUs change state");
 	end();
 }

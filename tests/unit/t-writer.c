@@ -53,19 +53,38 @@ static void test_answers(void)
 	env = make_env(writer);
 	temp_write("sys/a", "0");
 	ok(writer_pid(writer) > 0 && writer_pid(writer) != getpid(), "it is another process");
-	is_int(writer_write(writer, &env, &item, "sys/a", "1", &seconds), 0, "a write");
+	is_int(writer_set_cpu(&env, &item, "sys/a", "1", &seconds), 0, "a write");
 	is_content("sys/a", "1");
 	ok(seconds >= 0 && seconds < 1, "its time is told");
-	is_int(writer_write(writer, &env, &item, "sys/none", "1", &seconds), -ENOENT,
+	is_int(writer_set_cpu(&env, &item, "sys/none", "1", &seconds), -ENOENT,
 	       "the errno is told");
-	is_int(writer_write(writer, &env, &item, "sys", "1", &seconds), -EISDIR, "another errno");
-	is_int(writer_write(writer, &env, &item, "sys/a", "2", &seconds), 0,
-	       "it goes on after them");
+	is_int(writer_set_cpu(&env, &item, "sys", "1", &seconds), -EISDIR, "another errno");
+	is_int(writer_set_cpu(&env, &item, "sys/a", "2", &seconds), 0, "it goes on after them");
 	is_content("sys/a", "2");
 	ok(!writer_is_stuck(writer), "it is not stuck");
 	is_int(getpgid(writer_pid(writer)), writer_pid(writer), "it is in a group of its own");
 	writer_stop(writer);
 	writer_stop(NULL);
+}
+
+static void test_directories(void)
+{
+	struct writer *writer = NULL;
+	struct step_env env;
+
+	is_int(writer_start(root, &writer), 0, "a writer for directories");
+	env = make_env(writer);
+	is_int(writer_mkdir(&env, "sys/group"), 0, "it makes one");
+	is_int(writer_mkdir(&env, "sys/group"), -EEXIST, "once");
+	temp_write("sys/group/cpus", "");
+	is_int(writer_write(&env, "sys/group/cpus", "0-3"), 0, "a value in it is written");
+	is_content("sys/group/cpus", "0-3");
+	is_int(writer_rmdir(&env, "sys/group"), -ENOTEMPTY, "the errno of its removal is told");
+	is_int(writer_mkdir(&env, "sys/none/group"), -ENOENT, "and that of its making");
+	is_int(writer_mkdir(&env, "sys/empty"), 0, "an empty one");
+	is_int(writer_rmdir(&env, "sys/empty"), 0, "it is removed");
+	ok(!root_has(root, "sys/empty"), "and gone");
+	writer_stop(writer);
 }
 
 static void test_long_values(void)
@@ -79,12 +98,10 @@ static void test_long_values(void)
 	env = make_env(writer);
 	memset(value, '1', sizeof(value) - 1);
 	value[sizeof(value) - 1] = '\0';
-	is_int(writer_write(writer, &env, &item, "sys/a", value, &seconds), -E2BIG,
-	       "a value too long");
+	is_int(writer_set_cpu(&env, &item, "sys/a", value, &seconds), -E2BIG, "a value too long");
 	is_content("sys/a", "2");
 	value[4095] = '\0';
-	is_int(writer_write(writer, &env, &item, "sys/a", value, &seconds), 0,
-	       "one that just fits");
+	is_int(writer_set_cpu(&env, &item, "sys/a", value, &seconds), 0, "one that just fits");
 	memset(name, 'a', sizeof(name) - 1);
 	memcpy(name, "sys/", 4);
 	name[sizeof(name) - 1] = '\0';
@@ -92,7 +109,7 @@ static void test_long_values(void)
 	name[127] = '\0';
 	temp_write(name, "untouched");
 	name[127] = 'a';
-	ok(writer_write(writer, &env, &item, name, "1", &seconds) < 0 || root_has(root, "%s", name),
+	ok(writer_set_cpu(&env, &item, name, "1", &seconds) < 0 || root_has(root, "%s", name),
 	   "a path too long is not cut");
 	name[127] = '\0';
 	is_content(name, "untouched");
@@ -110,13 +127,12 @@ static void test_killed(void)
 	env = make_env(writer);
 	temp_write("sys/a", "0");
 	kill(writer_pid(writer), SIGKILL);
-	is_int(writer_write(writer, &env, &item, "sys/a", "1", &seconds), 0,
+	is_int(writer_set_cpu(&env, &item, "sys/a", "1", &seconds), 0,
 	       "the write is made all the same");
 	is_content("sys/a", "1");
-	is_int(writer_write(writer, &env, &item, "sys/a", "2", &seconds), 0, "and so is the next");
+	is_int(writer_set_cpu(&env, &item, "sys/a", "2", &seconds), 0, "and so is the next");
 	is_content("sys/a", "2");
-	is_int(writer_write(writer, &env, &item, "sys/none", "1", &seconds), -ENOENT,
-	       "errors are told");
+	is_int(writer_set_cpu(&env, &item, "sys/none", "1", &seconds), -ENOENT, "errors are told");
 	ok(!writer_is_stuck(writer), "it is not stuck");
 	writer_stop(writer);
 }
@@ -131,10 +147,10 @@ static void test_signals(void)
 
 	is_int(writer_start(root, &writer), 0, "a writer that gets signals");
 	env = make_env(writer);
-	is_int(writer_write(writer, &env, &item, "sys/a", "1", &seconds), 0, "it has begun");
+	is_int(writer_set_cpu(&env, &item, "sys/a", "1", &seconds), 0, "it has begun");
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		kill(writer_pid(writer), signals[i]);
-	is_int(writer_write(writer, &env, &item, "sys/a", "3", &seconds), 0, "it writes");
+	is_int(writer_set_cpu(&env, &item, "sys/a", "3", &seconds), 0, "it writes");
 	is_int(kill(writer_pid(writer), 0), 0, "it lives");
 	is_content("sys/a", "3");
 	writer_stop(writer);
@@ -157,15 +173,14 @@ static void test_stuck(void)
 	pid = writer_pid(writer);
 	start = util_now();
 	nr_reports = 0;
-	is_int(writer_write(writer, &env, &item, "sys/pipe", "0", &seconds), -ETIMEDOUT,
-	       "no answer");
+	is_int(writer_set_cpu(&env, &item, "sys/pipe", "0", &seconds), -ETIMEDOUT, "no answer");
 	ok(util_now() - start < 2, "it is not waited for longer than was asked for");
 	ok(writer_is_stuck(writer), "it is stuck");
 	is_int(nr_reports, 1, "that is reported");
 	is_int(reported.phase, PHASE_WAITING, "as a wait");
 	is_str(reported.object, "cpu 5", "with its object");
 	is_int(reported.pid, pid, "and who is waited for");
-	is_int(writer_write(writer, &env, &item, "sys/a", "1", &seconds), -ETIMEDOUT,
+	is_int(writer_set_cpu(&env, &item, "sys/a", "1", &seconds), -ETIMEDOUT,
 	       "nothing more is begun");
 	is_content("sys/a", "0");
 	writer_stop(writer);
@@ -199,8 +214,7 @@ static void test_slow(void)
 	is_int(writer_start(root, &writer), 0, "a writer that has to wait");
 	env = make_env(writer);
 	start = util_now();
-	is_int(writer_write(writer, &env, &item, "sys/pipe", "1", &seconds), 0,
-	       "the answer is awaited");
+	is_int(writer_set_cpu(&env, &item, "sys/pipe", "1", &seconds), 0, "the answer is awaited");
 	if (!ok(seconds > 0 && seconds <= util_now() - start, "the time is that of the write"))
 		diag("%f seconds", seconds);
 	ok(!writer_is_stuck(writer), "it is not stuck");
@@ -219,7 +233,7 @@ static void test_without_memory(void)
 	is_int(writer_start(root, &writer), 0, "a writer without memory");
 	env = make_env(writer);
 	guard_begin();
-	r = writer_write(writer, &env, &item, "sys/a", "7", &seconds);
+	r = writer_set_cpu(&env, &item, "sys/a", "7", &seconds);
 	nr = guard_end();
 	is_int(r, 0, "it writes");
 	if (guard_can_see())
@@ -232,6 +246,7 @@ int main(void)
 	temp_make();
 	root = temp_root();
 	test_answers();
+	test_directories();
 	test_long_values();
 	test_killed();
 	test_signals();

@@ -481,8 +481,7 @@ same_as_before() {
 # Warnings of the kernels themselves, seen without cpuoff too: a regular
 # expression, matched within one report ("cut here" to "end trace"):
 # - 6.12 under saturation, without a deadline task
-# - SIGKILL of whoever is making a tracing instance: the buffers fail to be allocated
-known_faults='kernel/sched/deadline\.c:[0-9]* |trace_rb_cpu_prepare'
+known_faults='kernel/sched/deadline\.c:[0-9]* '
 
 # kernel_is_quiet - nothing in the log that a healthy kernel does not print. As a
 # last test of every boot
