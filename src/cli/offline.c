@@ -132,6 +132,15 @@ static int warn_of_returned(struct report *report, const struct step_env *env)
 		       : -ENOMEM;
 }
 
+static int refuse_changed(struct report *report)
+{
+	return findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
+			    "Run cpuoff again.",
+			    "the set of online CPUs changed after the selection was resolved")
+		       ? 0
+		       : -ENOMEM;
+}
+
 static int run_operation(struct session *session, struct report *report, struct step_env *env,
 			 struct operation *operation)
 {
@@ -157,12 +166,7 @@ static int run_operation(struct session *session, struct report *report, struct 
 	conclude_offline(report, run, outcome);
 	if (outcome == OUTCOME_DONE && warn_of_returned(report, env))
 		return -ENOMEM;
-	if (outcome == OUTCOME_STALE &&
-	    !findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
-			  "Run cpuoff again.",
-			  "the set of online CPUs changed after the selection was resolved"))
-		return -ENOMEM;
-	return 0;
+	return outcome == OUTCOME_STALE ? refuse_changed(report) : 0;
 }
 
 /* Plans for the claim and runs it, or shows it in a dry run. */
@@ -199,22 +203,40 @@ static bool may_try_another_way(const struct report *report)
 		run->error == ECANCELED);
 }
 
+/* What was tried has taken its time, and was put back: the next plan is made from what there is
+ * now.
+ */
+static int look_again(struct session *session, struct report *report)
+{
+	_cleanup_cpus_ hwloc_bitmap_t resolved = hwloc_bitmap_alloc();
+	int r = session_read_again(session, report);
+
+	if (!resolved || hwloc_bitmap_or(resolved, report->target, report->survivors) < 0)
+		return -ENOMEM;
+	if (!r && !hwloc_bitmap_isequal(resolved, report->machine.online))
+		r = refuse_changed(report);
+	return r;
+}
+
 static int move_and_take(struct session *session, struct report *report, hwloc_const_bitmap_t claim)
 {
 	const struct evacuation *failed = NULL;
 	const struct operation **others;
+	size_t nr_others;
 	struct step_env env;
-	int r;
+	int r = session_list_others(&report->journals, NULL, &others, &nr_others);
 
-	session_init_env(session, report, &env);
-	env.target = claim;
-	r = session_list_others(&report->journals, NULL, &others, &env.nr_others);
 	if (r)
 		return r;
-	env.others = others;
 	do {
 		report_drop_runs(report);
-		r = session_pick_ways(report, &env, failed);
+		r = failed ? look_again(session, report) : 0;
+		session_init_env(session, report, &env);
+		env.target = claim;
+		env.others = others;
+		env.nr_others = nr_others;
+		if (!r && !report_is_refused(report))
+			r = session_pick_ways(report, &env, failed);
 		failed = env.evacuation;
 		if (!r && !report_is_refused(report))
 			r = plan_and_run(session, report, &env);

@@ -318,26 +318,45 @@ const struct step_kind partition_kind = {
 
 /* ---- partitions of others ---------------------------------------------------------------- */
 
+static bool reaches_into(const struct cgroup *cgroup, hwloc_const_bitmap_t target)
+{
+	return hwloc_bitmap_intersects(cgroup->cpus, target) ||
+	       (cgroup->effective && hwloc_bitmap_intersects(cgroup->effective, target));
+}
+
+/*
+ * One that an earlier operation has demoted is taken over: it is promoted by the last of the
+ * operations that hold CPUs of it.
+ */
+static int add_other(struct step *step, const struct step_env *env, const struct cgroup *cgroup)
+{
+	_cleanup_free_ char *before = NULL, *object = NULL;
+	const char *earlier;
+
+	object = util_asprintf("/%s/%s", env->cgroups->root, cgroup->path);
+	if (!object)
+		return -ENOMEM;
+	earlier = env_before(env, step->kind, cgroup->inode, 0, object);
+	if (!is_of_others(cgroup) && !earlier)
+		return 0;
+	/* "root invalid (reason)": what its owner wrote is the first word */
+	before = is_of_others(cgroup) ? strndup(cgroup->partition, strcspn(cgroup->partition, " "))
+				      : strdup(earlier);
+	return before && step_add_item(step, cgroup->inode, before, "member", "%s", object)
+		       ? 0
+		       : -ENOMEM;
+}
+
 static int describe_others(struct step *step, struct step_env *env)
 {
+	int r = 0;
+
 	if (env->is_return || !env->cgroups || !env->cgroups->is_v2)
 		return 0;
-	for (size_t i = 0; i < env->cgroups->nr; i++) {
-		const struct cgroup *cgroup = &env->cgroups->list[i];
-		_cleanup_free_ char *before = NULL;
-
-		if (!is_of_others(cgroup) ||
-		    !(hwloc_bitmap_intersects(cgroup->cpus, env->target) ||
-		      (cgroup->effective &&
-		       hwloc_bitmap_intersects(cgroup->effective, env->target))))
-			continue;
-		/* "root invalid (reason)": what its owner wrote is the first word */
-		before = strndup(cgroup->partition, strcspn(cgroup->partition, " "));
-		if (!before || !step_add_item(step, cgroup->inode, before, "member", "/%s/%s",
-					      env->cgroups->root, cgroup->path))
-			return -ENOMEM;
-	}
-	return 0;
+	for (size_t i = 0; !r && i < env->cgroups->nr; i++)
+		if (reaches_into(&env->cgroups->list[i], env->target))
+			r = add_other(step, env, &env->cgroups->list[i]);
+	return r;
 }
 
 /* Children before parents: the list has parents first. */
@@ -358,9 +377,11 @@ static int apply_others(struct step *step, struct step_env *env)
 static int undo_other(const struct step *step, struct step_env *env, const struct item *item)
 {
 	char now[128];
-	int r = read_file(env->root, item->object + 1, "cpuset.cpus.partition", now, sizeof(now));
+	int r;
 
-	(void)step;
+	if (env_find_other(env, step->kind, item->id, item->stamp, item->object))
+		return 0;
+	r = read_file(env->root, item->object + 1, "cpuset.cpus.partition", now, sizeof(now));
 	if (r == -ENOENT || r == -ENODEV || (!r && strcmp(now, item->after)))
 		return 0; /* removed, or its owner's business again */
 	return r ? r : write_file(env, item->object + 1, "cpuset.cpus.partition", item->before);
