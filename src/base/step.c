@@ -85,7 +85,9 @@ struct step *operation_add_step(struct operation *operation, const struct step_k
 	if (!steps)
 		return NULL;
 	operation->steps = steps;
-	steps[operation->nr_steps] = (struct step){ .kind = kind, .lifetime = kind->lifetime };
+	steps[operation->nr_steps] = (struct step){ .kind = kind,
+						    .lifetime = kind->lifetime,
+						    .undo_rank = kind->undo_rank };
 	return &steps[operation->nr_steps++];
 }
 

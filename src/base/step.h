@@ -49,6 +49,7 @@ struct item {
 struct step {
 	const struct step_kind *kind;
 	enum lifetime lifetime;
+	unsigned int undo_rank;
 	enum step_state state;
 	struct item *items;
 	size_t nr_items;
@@ -91,7 +92,8 @@ struct step_kind {
 	const char *name;
 	/*
 	 * Place in the walk that undoes (rollback, restore, the end of a run): low ranks first.
-	 * CPUs come online at rank 0, everything else follows.
+	 * CPUs come online at rank 0, everything else follows. The first value of each step's own,
+	 * which describe() may change.
 	 */
 	unsigned int undo_rank;
 	enum lifetime lifetime;
@@ -104,9 +106,10 @@ struct step_kind {
 
 	/*
 	 * Fills @step with items, from @env alone and without changing anything; no items: no such
-	 * step. May shorten the step's lifetime. With env->is_return it is asked what must be in
-	 * force while CPUs come back: only steps that live during that are kept. Everything that
-	 * apply() and undo() will need is allocated here. Returns 0 or -errno.
+	 * step. May shorten the step's lifetime and set its undo rank. With env->is_return it is
+	 * asked what must be in force while CPUs come back: only steps that live during that are
+	 * kept. Everything that apply() and undo() will need is allocated here. Returns 0 or
+	 * -errno.
 	 */
 	int (*describe)(struct step *step, struct step_env *env);
 

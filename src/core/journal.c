@@ -81,6 +81,7 @@ static struct json_object *make_step(const struct step *step)
 
 	add_string(object, "kind", step->kind->name);
 	add_string(object, "lifetime", lifetime_format(step->lifetime));
+	add_number(object, "undo_rank", step->undo_rank);
 	add_string(object, "state", STATE_PLACE);
 	add(object, "items", items);
 	for (size_t i = 0; i < step->nr_items; i++)
@@ -313,6 +314,7 @@ static int read_step(struct reader *reader, struct json_object *object, struct o
 		step->lifetime = LIFETIME_DURING;
 	else if (strcmp(lifetime, lifetime_format(LIFETIME_UNTIL_RESTORE)))
 		reader->wrong_key = "lifetime";
+	step->undo_rank = (unsigned int)get_number(reader, object, "undo_rank");
 	for (size_t i = 0; !r && items && i < json_object_array_length(items); i++)
 		r = read_item(reader, json_object_array_get_idx(items, i), step);
 	return r;

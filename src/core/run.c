@@ -81,12 +81,11 @@ struct step *run_next_to_undo(const struct operation *operation, const struct st
 
 	for (size_t i = 0; i < operation->nr_steps; i++) {
 		struct step *step = &operation->steps[i];
-		unsigned int rank = step->kind->undo_rank;
+		unsigned int rank = step->undo_rank;
 
-		if (last && (rank < last->kind->undo_rank ||
-			     (rank == last->kind->undo_rank && step >= last)))
+		if (last && (rank < last->undo_rank || (rank == last->undo_rank && step >= last)))
 			continue;
-		if (!next || rank <= next->kind->undo_rank)
+		if (!next || rank <= next->undo_rank)
 			next = step;
 	}
 	return next;

@@ -23,6 +23,9 @@
  * ever. */
 #define PASSES 10
 
+/* Between cpuset.cpus and partition.others. */
+#define RANK_BEFORE_OTHERS 28
+
 /* The mask of a thread that nobody pinned. */
 #define UNPINNED "any"
 
@@ -488,6 +491,14 @@ static int describe_affinity(struct step *step, struct step_env *env)
 		    add_record(step, env, task, is_moved))
 			return -ENOMEM;
 	}
+	/*
+	 * Where the kernel remembers what a mask was meant to be, threads get theirs back before
+	 * partitions of others take their CPUs again. It leaves out then which ones it wants to:
+	 * kernel threads keep CPUs of root partitions (seen on 7.3). Elsewhere (6.1) the partition
+	 * would overwrite what was put back.
+	 */
+	if (env->cgroups->keeps_masks)
+		step->undo_rank = RANK_BEFORE_OTHERS;
 	/* the way back looks parents up by their ids */
 	if (step->nr_items)
 		qsort(step->items, step->nr_items, sizeof(*step->items), compare_items);
@@ -596,13 +607,26 @@ static bool has_online(const struct step_env *env, const char *list)
 	return false;
 }
 
+/* A kernel thread that has a CPU which was off until now has it from the kernel: of each node's
+ * threads the mask is made anew when a CPU of the node comes (mm/compaction.c). */
+static bool was_reset(const struct step_env *env, bool is_kernel, const char *list)
+{
+	unsigned int cpu;
+
+	if (is_kernel)
+		cpus_foreach(cpu, env->target)
+			if (cpus_text_has(list, cpu))
+				return true;
+	return false;
+}
+
 /*
  * What @tid gets back: NULL where its mask is nobody's business but its own. A thread that another
  * operation in force has recorded stays where the kernel has put it, or goes no further than that
  * one left it, unless the kernel remembers CPUs that are still off.
  */
 static const char *find_due(const struct step *step, const struct step_env *env,
-			    const struct item *item, const char *list)
+			    const struct item *item, bool is_kernel, const char *list)
 {
 	const struct item *other = env_find_other(env, step->kind, item->id, item->stamp, NULL);
 	bool is_moved =
@@ -611,7 +635,7 @@ static const char *find_due(const struct step *step, const struct step_env *env,
 	if (!strcmp(list, item->before))
 		return NULL;
 	if (!(is_moved && !strcmp(list, item->after)) &&
-	    !looks_unpinned(env, (pid_t)item->id, list))
+	    !looks_unpinned(env, (pid_t)item->id, list) && !was_reset(env, is_kernel, list))
 		return NULL;
 	if (!other)
 		return item->before;
@@ -645,7 +669,7 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 
 	if (read_recorded(env, item, &fields, buffer, sizeof(buffer), &list))
 		return 0;
-	due = find_due(step, env, item, list);
+	due = find_due(step, env, item, fields.flags & PF_KTHREAD, list);
 	r = due ? put_back_mask((pid_t)item->id, due) : 0;
 	/* its cpuset does not let it there any more, or not yet: then the other operation comes
 	 * back to it */

@@ -42,7 +42,7 @@ static int describe(struct step *step, struct step_env *env)
 
 const struct step_kind workqueues_kind = {
 	.name = "workqueue.cpumask",
-	.undo_rank = 90,
+	.undo_rank = 25, /* before partitions of others, which cut their CPUs off it */
 	.lifetime = LIFETIME_DURING,
 	.describe = describe,
 	.apply = maskfiles_apply,
