@@ -193,7 +193,8 @@ static int remove_cgroup(const struct step_env *env, const char *cgroup)
 		move_out(env, cgroup, parent);
 		util_sleep(i ? REMOVE_PAUSE : 0);
 	}
-	return r;
+	/* somebody has made a cgroup in it: at least it must not keep the CPUs from all others */
+	return write_file(env, cgroup, "cpuset.cpus.partition", "member") ? r : -EBUSY;
 }
 
 /*

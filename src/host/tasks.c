@@ -239,8 +239,19 @@ static bool parse_pid(const char *name, pid_t *ret_pid)
 	return true;
 }
 
+/* True where @tid is in @seen; now it is. */
+static bool was_seen(hwloc_bitmap_t seen, pid_t tid)
+{
+	if (!seen || hwloc_bitmap_isset(seen, (unsigned int)tid))
+		return seen;
+	/* without memory for it, it is read again by the next pass */
+	hwloc_bitmap_set(seen, (unsigned int)tid);
+	return false;
+}
+
 static int read_process(const struct root *root, const struct machine *machine,
-			const struct cgroups *cgroups, pid_t pid, struct tasks *tasks)
+			const struct cgroups *cgroups, pid_t pid, hwloc_bitmap_t seen,
+			struct tasks *tasks)
 {
 	DIR *dir = root_opendir(root, "proc/%d/task", (int)pid);
 	const struct cgroup *cgroup = NULL;
@@ -251,14 +262,15 @@ static int read_process(const struct root *root, const struct machine *machine,
 	if (!dir)
 		return 0; /* it has ended */
 	while (!r && (entry = readdir(dir)))
-		if (parse_pid(entry->d_name, &tid))
+		if (parse_pid(entry->d_name, &tid) && !was_seen(seen, tid))
 			r = read_thread(root, machine, cgroups, pid, tid, &cgroup, tasks);
 	closedir(dir);
 	return r;
 }
 
-int tasks_read(const struct root *root, const struct machine *machine,
-	       const struct cgroups *cgroups, struct tasks *ret_tasks)
+/* Threads in @seen are left out, all others added to it; NULL: none is left out. */
+static int read_all(const struct root *root, const struct machine *machine,
+		    const struct cgroups *cgroups, hwloc_bitmap_t seen, struct tasks *ret_tasks)
 {
 	struct tasks tasks = { 0 };
 	struct dirent *entry;
@@ -273,7 +285,7 @@ int tasks_read(const struct root *root, const struct machine *machine,
 	}
 	while (!r && dir && (entry = readdir(dir)))
 		if (parse_pid(entry->d_name, &pid))
-			r = read_process(root, machine, cgroups, pid, &tasks);
+			r = read_process(root, machine, cgroups, pid, seen, &tasks);
 	if (dir)
 		closedir(dir);
 	if (r)
@@ -281,6 +293,12 @@ int tasks_read(const struct root *root, const struct machine *machine,
 	else
 		*ret_tasks = tasks;
 	return r;
+}
+
+int tasks_read(const struct root *root, const struct machine *machine,
+	       const struct cgroups *cgroups, struct tasks *ret_tasks)
+{
+	return read_all(root, machine, cgroups, NULL, ret_tasks);
 }
 
 void tasks_free(struct tasks *tasks)
@@ -507,22 +525,21 @@ static int describe_affinity(struct step *step, struct step_env *env)
 
 /* ---- step kind task.affinity: applying --------------------------------------------------- */
 
-/* One pass over all threads. Returns the number of threads moved, or -errno. */
-static int move_pass(const struct step_env *env)
+/*
+ * One pass over the threads that are not in @seen. Returns the number of threads moved, or -errno.
+ */
+static int move_pass(const struct step_env *env, const struct cgroups *cgroups, hwloc_bitmap_t seen)
 {
 	_cleanup_cpus_ hwloc_bitmap_t refuge = hwloc_bitmap_alloc();
-	struct cgroups cgroups = { 0 };
 	struct tasks tasks = { 0 };
 	int nr_moved = 0, r = refuge ? 0 : -ENOMEM;
 
 	if (!r)
-		r = cgroups_read(env->root, env->machine, &cgroups);
-	if (!r)
-		r = tasks_read(env->root, env->machine, &cgroups, &tasks);
+		r = read_all(env->root, env->machine, cgroups, seen, &tasks);
 	for (size_t i = 0; !r && i < tasks.nr; i++) {
 		const struct task *task = &tasks.list[i];
 
-		if (!is_to_move(env, &cgroups, task))
+		if (!is_to_move(env, cgroups, task))
 			continue;
 		r = find_refuge(env, task, refuge);
 		/* it may have ended, or may not be moved for a reason of its own: the kernel moves
@@ -531,16 +548,20 @@ static int move_pass(const struct step_env *env)
 			nr_moved++;
 	}
 	tasks_free(&tasks);
-	cgroups_free(&cgroups);
 	return r ? r : nr_moved;
 }
 
-static int apply_affinity(struct step *step, struct step_env *env)
+/* Threads that were made from ones not yet moved are found by the next pass, which reads no others.
+ */
+static int move_all(const struct step_env *env)
 {
-	int r = moves_by_masks(env) && root_is_live(env->root) ? 1 : 0;
+	_cleanup_cpus_ hwloc_bitmap_t seen = hwloc_bitmap_alloc();
+	struct cgroups cgroups = { 0 };
+	int r = seen ? cgroups_read(env->root, env->machine, &cgroups) : -ENOMEM;
 
-	for (int pass = 0; r > 0 && pass < PASSES; pass++) {
-		r = move_pass(env);
+	for (int pass = 0, moved = 1; !r && moved > 0 && pass < PASSES; pass++) {
+		moved = move_pass(env, &cgroups, seen);
+		r = moved < 0 ? moved : 0;
 		watcher_progress(env->watcher, &(struct progress){
 						       .phase = PHASE_MOVING,
 						       .object = "tasks",
@@ -548,7 +569,15 @@ static int apply_affinity(struct step *step, struct step_env *env)
 						       .total = PASSES,
 					       });
 	}
-	if (r < 0)
+	cgroups_free(&cgroups);
+	return r;
+}
+
+static int apply_affinity(struct step *step, struct step_env *env)
+{
+	int r = moves_by_masks(env) && root_is_live(env->root) ? move_all(env) : 0;
+
+	if (r)
 		return r;
 	for (size_t i = 0; i < step->nr_items; i++)
 		step->items[i].state = STATE_APPLIED;
