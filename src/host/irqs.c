@@ -423,15 +423,26 @@ static bool is_record(const struct item *item)
 	return !strcmp(item->before, item->after);
 }
 
-/* Out of vectors there: the kernel takes the first survivor that has one, where it may choose among
- * all. */
-static int write_any_survivor(const struct step_env *env, unsigned long long irq)
+/* Out of vectors there: the next survivor that has one, but for those that are kept free of other
+ * work. */
+static int write_next_survivor(const struct step_env *env, unsigned long long irq)
 {
-	static char list[LIST_SIZE];
+	const struct machine *machine = env->machine;
+	int r = -ENOSPC;
+	unsigned int cpu;
 
-	if (hwloc_bitmap_list_snprintf(list, sizeof(list), env->survivors) >= (int)sizeof(list))
-		return -ENOSPC;
-	return write_list(env, irq, list);
+	cpus_foreach(cpu, env->survivors) {
+		char list[16];
+
+		if ((machine->isolated && hwloc_bitmap_isset(machine->isolated, cpu)) ||
+		    (machine->nohz_full && hwloc_bitmap_isset(machine->nohz_full, cpu)))
+			continue;
+		snprintf(list, sizeof(list), "%u", cpu);
+		r = write_list(env, irq, list);
+		if (r != -ENOSPC)
+			break;
+	}
+	return r;
 }
 
 /*
@@ -445,7 +456,7 @@ static int apply(struct step *step, struct step_env *env)
 		int r = is_record(item) ? 0 : write_list(env, item->id, item->after);
 
 		if (r == -ENOSPC)
-			r = write_any_survivor(env, item->id);
+			r = write_next_survivor(env, item->id);
 		item->state = is_not_ours(r) ? STATE_FAILED : STATE_APPLIED;
 		item->error = is_not_ours(r) ? 0 : -r;
 	}
