@@ -483,6 +483,9 @@ static int add_record(struct step *step, const struct step_env *env, const struc
 		return -ENOMEM;
 	before = env_before(env, step->kind, (unsigned long long)task->tid, task->start, object);
 	if (!before)
+		before = env_before(env, &tasks_keep_kind, (unsigned long long)task->tid,
+				    task->start, object);
+	if (!before)
 		before = task_is_pinned(task, env->machine) ? mask : UNPINNED;
 	if (!step_add_item(step, (unsigned long long)task->tid, before, after, "%s", object))
 		return -ENOMEM;
