@@ -258,6 +258,16 @@ static unsigned int get_cpu(struct reader *reader, struct json_object *object, c
 	return 0;
 }
 
+static unsigned int get_rank(struct reader *reader, struct json_object *object)
+{
+	int64_t value = get_number(reader, object, "undo_rank");
+
+	if (value >= 0 && value <= UINT_MAX)
+		return (unsigned int)value;
+	reader->wrong_key = "undo_rank";
+	return 0;
+}
+
 static long get_id(struct reader *reader, struct json_object *object, const char *key)
 {
 	struct json_object *value;
@@ -314,7 +324,7 @@ static int read_step(struct reader *reader, struct json_object *object, struct o
 		step->lifetime = LIFETIME_DURING;
 	else if (strcmp(lifetime, lifetime_format(LIFETIME_UNTIL_RESTORE)))
 		reader->wrong_key = "lifetime";
-	step->undo_rank = (unsigned int)get_number(reader, object, "undo_rank");
+	step->undo_rank = get_rank(reader, object);
 	for (size_t i = 0; !r && items && i < json_object_array_length(items); i++)
 		r = read_item(reader, json_object_array_get_idx(items, i), step);
 	return r;

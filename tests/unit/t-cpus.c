@@ -181,13 +181,13 @@ static void test_steps(void)
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	unsigned int cpu, nr = 0, sum = 0;
 
-	cpus_foreach (cpu, cpus)
+	cpus_foreach(cpu, cpus)
 		nr++;
 	is_int(nr, 0, "an empty set has no CPU");
 	hwloc_bitmap_set(cpus, 0);
 	hwloc_bitmap_set(cpus, 70);
 	hwloc_bitmap_set(cpus, 4096);
-	cpus_foreach (cpu, cpus) {
+	cpus_foreach(cpu, cpus) {
 		nr++;
 		sum += cpu;
 	}

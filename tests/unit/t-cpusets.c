@@ -7,6 +7,7 @@
 
 #include "guard.h"
 #include "host/evacuations.h"
+#include "host/partition.h"
 #include "host/writer.h"
 #include "tap.h"
 #include "temp.h"
@@ -353,6 +354,65 @@ static void test_plan_others(void)
 	end();
 }
 
+/* ---- partitions of others -------------------------------------------------------------------- */
+
+static void add_partition(const char *cgroup, const char *cpus, const char *type)
+{
+	char name[256];
+
+	add(cgroup, cpus, cpus);
+	snprintf(name, sizeof(name), V2 "/%s/cpuset.cpus.partition", cgroup);
+	temp_write(name, type);
+}
+
+static void is_type(const char *cgroup, const char *expected, const char *what)
+{
+	_cleanup_free_ char *text = NULL;
+
+	is_int(root_read(root, &text, V2 "/%s/cpuset.cpus.partition", cgroup), 0, "%s: read", what);
+	is_str(text, expected, "%s", what);
+}
+
+/* One that two operations have demoted is promoted by the last of them. */
+static void test_partitions_of_others(void)
+{
+	struct operation first = { 0 };
+	const struct operation *others[] = { &first };
+	struct step *step_of_first, *step_of_second;
+	struct operation second = { 0 };
+
+	begin(V2);
+	add_partition("p", "3-5\n", "root invalid (why)\n");
+	add_partition("q", "1\n", "isolated\n");
+	read_tree();
+	step_of_first = operation_add_step(&first, &partition_others_kind);
+	is_int(partition_others_kind.describe(step_of_first, &env), 0, "others: planned");
+	is_int((long long)step_of_first->nr_items, 1, "others: the one that reaches in");
+	is_str(step_of_first->items[0].before, "root", "others: what its owner wrote");
+	is_int(partition_others_kind.apply(step_of_first, &env), 0, "others: applied");
+	step_of_first->state = STATE_APPLIED;
+	temp_write(V2 "/p/cpuset.cpus.partition", "member\n");
+	cgroups_free(&cgroups);
+	read_tree();
+	env.others = others;
+	env.nr_others = 1;
+	step_of_second = operation_add_step(&second, &partition_others_kind);
+	is_int(partition_others_kind.describe(step_of_second, &env), 0, "others, twice: planned");
+	is_int((long long)step_of_second->nr_items, 1, "others, twice: taken over");
+	is_str(step_of_second->items[0].before, "root", "others, twice: what it was before both");
+	step_of_second->state = STATE_APPLIED;
+	step_of_second->items[0].state = STATE_APPLIED;
+	is_int(partition_others_kind.undo(step_of_second, &env), 0, "others, twice: one ends");
+	is_type("p", "member", "others, twice: the other one still has it");
+	env.nr_others = 0;
+	is_int(partition_others_kind.undo(step_of_first, &env), 0,
+	       "others, twice: both have ended");
+	is_type("p", "rooter", "others, twice: promoted, written over the longer word");
+	operation_free(&first);
+	operation_free(&second);
+	end();
+}
+
 /* ---- applying and undoing -------------------------------------------------------------------- */
 
 /* The files are plain ones: texts of one length replace each other. */
@@ -523,6 +583,7 @@ int main(void)
 	test_plan_v2();
 	test_plan_v2_emptied();
 	test_plan_others();
+	test_partitions_of_others();
 	test_undo_v1();
 	test_undo_v2("2-3\n", "2-6");
 	test_undo_v2("0-1\n", "0-1");

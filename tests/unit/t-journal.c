@@ -65,6 +65,7 @@ static struct operation make_operation(const char *text)
 	if (!add_one_item(&operation, &rcu_kind, text) ||
 	    !add_one_item(&operation, &trace_kind, text))
 		return operation;
+	operation.steps[1].undo_rank = 7;
 	step = operation_add_step(&operation, &hotplug_kind);
 	for (unsigned int cpu = 4; cpu < 4 + NR_CPUS; cpu++) {
 		add_place(&operation, cpu);
@@ -99,7 +100,8 @@ static bool is_same_item(const struct item *a, const struct item *b)
 
 static bool is_same_step(const struct step *a, const struct step *b)
 {
-	bool is_same = a->kind == b->kind && a->lifetime == b->lifetime && a->state == b->state &&
+	bool is_same = a->kind == b->kind && a->lifetime == b->lifetime &&
+		       a->undo_rank == b->undo_rank && a->state == b->state &&
 		       a->nr_items == b->nr_items;
 
 	for (size_t i = 0; is_same && i < a->nr_items; i++)
@@ -434,6 +436,9 @@ static const struct change {
 	{ "\"kind\": \"cpu.offline\"", "\"kind\": \"cpu.offline2\"" },
 	{ "\"lifetime\": \"during\"", "\"lifetime\": 1" },
 	{ "\"lifetime\": \"during\"", "\"lifetime\": \"for ever\"" },
+	{ "\"undo_rank\": 7", "\"undo_rank\": \"7\"" },
+	{ "\"undo_rank\": 7", "\"undo_rank\": -7" },
+	{ "\"undo_rank\": 7", "\"rank\": 7" },
 	{ "\"state\": \"undone\"", "\"state\": \"Undone\"" },
 	{ "\"state\": \"undone\"", "\"state\": \"\"" },
 	{ "\"state\": \"undone\"", "\"state\": 3" },

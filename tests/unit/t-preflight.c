@@ -133,10 +133,11 @@ static void make_cgroups(struct world *world, const struct given *given)
 		return;
 	snprintf(type, sizeof(type), "%s", given->partition ? given->partition : "isolated");
 	for (unsigned int i = 0; i < NR_CGROUPS; i++)
-		world->cgroup_list[i] = (struct cgroup){
-			.path = paths[i], .depth = i != ROOT, .inode = i + 1, .is_populated = true,
-			.cpus = i == FIRST ? NULL : make_set("")
-		};
+		world->cgroup_list[i] = (struct cgroup){ .path = paths[i],
+							 .depth = i != ROOT,
+							 .inode = i + 1,
+							 .is_populated = true,
+							 .cpus = i == FIRST ? NULL : make_set("") };
 	world->cgroup_list[ROOT].effective = make_set(given->root_effective);
 	world->cgroup_list[FIRST].effective = make_set(given->first_effective);
 	world->cgroup_list[FIRST].cpus = make_set(given->first_effective);

@@ -99,6 +99,21 @@ static void test_success(void)
 	scene_close(&scene);
 }
 
+/* A step may have another place in the walk back than its kind has. */
+static void test_own_rank(void)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	scene.operation.steps[QUEUE].undo_rank = kinds_here[MASK].kind.undo_rank - 1;
+	kinds_here[CPUS].errors[FAKE_APPLY] = EIO;
+	kinds_here[CPUS].failing_id = 3;
+	is_outcome(scene_take(&scene), OUTCOME_ROLLED_BACK, "a rank of its own");
+	ok(strstr(fake.log, "-move:3 -move:2 -queue:3 -queue:2 -mask:3 -mask:2"),
+	   "it is undone at the step's place: %s", fake.log);
+	scene_close(&scene);
+}
+
 /* The log of a run that applies all steps before @failing, and of it the first item only. */
 static void expect_failure(char *log, size_t size, int failing, bool is_verify)
 {
@@ -411,6 +426,7 @@ static void test_all_failures(void)
 int main(void)
 {
 	test_success();
+	test_own_rank();
 	test_all_failures();
 	test_leftover();
 	test_return();

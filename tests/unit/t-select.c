@@ -152,7 +152,7 @@ static void build(const struct shape *shape, struct machine *ret_machine)
 	if (shape->empty_node)
 		add_node(&machine, atol(shape->empty_node));
 	if (shape->offline && !cpus_parse(shape->offline, machine.nr_cpus - 1, false, offline))
-		cpus_foreach (cpu, offline)
+		cpus_foreach(cpu, offline)
 			hide_cpu(&machine, cpu);
 	*ret_machine = machine;
 }
@@ -617,7 +617,7 @@ static void build_operation(const struct shape *shape, const char *cpus,
 	if (cpus_parse(cpus, machine.nr_cpus - 1, false, operation.claim))
 		diag("%s is no list", cpus);
 	operation.places = calloc(machine.nr_cpus, sizeof(*operation.places));
-	cpus_foreach (cpu, operation.claim) {
+	cpus_foreach(cpu, operation.claim) {
 		const struct cpu *c = &machine.cpus[cpu];
 
 		operation.places[operation.nr_places++] = (struct place){
@@ -759,8 +759,8 @@ static void test_restoring(const struct restoring *restoring)
 	build(restoring->shape, &machine);
 	build_operation(restoring->shape, restoring->claim, &operation);
 	read_options(restoring->options, &options);
-	is_int(select_restore(&options.request, &machine, &operation, &findings, cpus), 0, "restore \"%s\"",
-	       restoring->options);
+	is_int(select_restore(&options.request, &machine, &operation, &findings, cpus), 0,
+	       "restore \"%s\"", restoring->options);
 	is_set(cpus, restoring->cpus, "restored", restoring->options);
 	if (!ok(restoring->rule ? find_rule(&findings, restoring->rule) &&
 					  find_rule(&findings, restoring->rule)->is_invalid
@@ -769,7 +769,8 @@ static void test_restoring(const struct restoring *restoring)
 		restoring->rule ? restoring->rule : "no finding"))
 		show_findings(&findings);
 	/* another journal, the same question */
-	is_int(select_restore(&options.request, &machine, &operation, &findings, cpus), 0, "and once more");
+	is_int(select_restore(&options.request, &machine, &operation, &findings, cpus), 0,
+	       "and once more");
 	is_int((long long)findings.nr, restoring->rule ? 1 : 0, "it is said once");
 	findings_free(&findings);
 	operation_free(&operation);
