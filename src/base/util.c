@@ -70,6 +70,39 @@ void *util_grow(void *list, size_t nr, size_t size)
 	return reallocarray(list, nr ? nr * 2 : 1, size);
 }
 
+int names_add(struct names *names, const char *name)
+{
+	char **list = util_grow(names->list, names->nr, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	names->list = list;
+	list[names->nr] = strdup(name);
+	if (!list[names->nr])
+		return -ENOMEM;
+	names->nr++;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void names_sort(struct names *names)
+{
+	if (names->nr)
+		qsort(names->list, names->nr, sizeof(*names->list), compare_names);
+}
+
+void names_free(struct names *names)
+{
+	for (size_t i = 0; i < names->nr; i++)
+		free(names->list[i]);
+	free(names->list);
+	*names = (struct names){ 0 };
+}
+
 int util_parse_long(const char *text, long min, long max, long *ret_value)
 {
 	char *end;

@@ -63,6 +63,18 @@ char *util_strdup(const char *text) _must_check_;
  */
 void *util_grow(void *list, size_t nr, size_t size) _must_check_;
 
+/* A list of texts of its own. */
+struct names {
+	char **list;
+	size_t nr;
+};
+
+/* Adds a copy of @name. Returns 0 or -ENOMEM. */
+int names_add(struct names *names, const char *name) _must_check_;
+void names_sort(struct names *names);
+void names_free(struct names *names);
+#define _cleanup_names_ _cleanup_(names_free)
+
 /* Parses the whole of @text as a decimal number between @min and @max. Returns 0, -EINVAL or
  * -ERANGE. */
 int util_parse_long(const char *text, long min, long max, long *ret_value) _must_check_;

@@ -260,23 +260,6 @@ static void free_cgroup(struct cgroup *cgroup)
 
 /* ---- walking ----------------------------------------------------------------------------- */
 
-struct names {
-	char **list;
-	size_t nr;
-};
-
-static void free_names(struct names *names)
-{
-	for (size_t i = 0; i < names->nr; i++)
-		free(names->list[i]);
-	free(names->list);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool is_directory(DIR *dir, const struct dirent *entry)
 {
 	struct stat st;
@@ -286,20 +269,6 @@ static bool is_directory(DIR *dir, const struct dirent *entry)
 	if (entry->d_type != DT_UNKNOWN)
 		return entry->d_type == DT_DIR;
 	return !fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
-}
-
-static int add_name(struct names *names, const char *name)
-{
-	char **list = util_grow(names->list, names->nr, sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	names->list = list;
-	list[names->nr] = strdup(name);
-	if (!list[names->nr])
-		return -ENOMEM;
-	names->nr++;
-	return 0;
 }
 
 /* The directory's number, and the sorted names of the directories in it; -ENOENT where it is gone.
@@ -321,12 +290,11 @@ static int read_directory(const struct walk *walk, const char *cgroup,
 	r = fstat(dirfd(dir), &st) < 0 ? -errno : 0;
 	while (!r && (entry = readdir(dir)))
 		if (is_directory(dir, entry))
-			r = add_name(names, entry->d_name);
+			r = names_add(names, entry->d_name);
 	closedir(dir);
 	if (r)
 		return r;
-	if (names->nr)
-		qsort(names->list, names->nr, sizeof(*names->list), compare_names);
+	names_sort(names);
 	*ret_inode = st.st_ino;
 	return 0;
 }
@@ -366,7 +334,7 @@ static int walk_tree(struct walk *walk, const char *path, unsigned int depth)
 {
 	struct cgroups *cgroups = walk->cgroups;
 	struct cgroup *cgroup = add_cgroup(cgroups, path, depth);
-	_cleanup_(free_names) struct names names = { 0 };
+	_cleanup_names_ struct names names = { 0 };
 	size_t self = cgroups->nr - 1;
 	int r;
 

@@ -34,40 +34,42 @@
  */
 #define SETTLE_SECONDS 0.05
 
-/* ---- names ------------------------------------------------------------------------------- */
+/* ---- handlers ---------------------------------------------------------------------------- */
 
 /*
  * The directories in /proc/irq/N, one for each action. They are read by system call, since
  * readdir(3) allocates and an interrupt must be told from another one on the way back, too.
  */
-struct names {
+struct handlers {
 	int fd;
 	ssize_t length, at;
 	char buffer[2048] __attribute__((aligned(8)));
 };
 
-static void names_open(const struct root *root, unsigned long long irq, struct names *names)
+static void handlers_open(const struct root *root, unsigned long long irq,
+			  struct handlers *handlers)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), IRQ_DIR "/%llu", irq);
-	names->fd = root_openat(root, O_RDONLY | O_DIRECTORY, path);
-	names->length = names->at = 0;
+	handlers->fd = root_openat(root, O_RDONLY | O_DIRECTORY, path);
+	handlers->length = handlers->at = 0;
 }
 
-static const char *names_next(struct names *names)
+static const char *handlers_next(struct handlers *handlers)
 {
-	while (names->fd >= 0) {
-		const struct dirent64 *entry = (const void *)(names->buffer + names->at);
+	while (handlers->fd >= 0) {
+		const struct dirent64 *entry = (const void *)(handlers->buffer + handlers->at);
 
-		if (names->at >= names->length) {
-			names->length = getdents64(names->fd, names->buffer, sizeof(names->buffer));
-			names->at = 0;
-			if (names->length <= 0)
+		if (handlers->at >= handlers->length) {
+			handlers->length = getdents64(handlers->fd, handlers->buffer,
+						      sizeof(handlers->buffer));
+			handlers->at = 0;
+			if (handlers->length <= 0)
 				break;
 			continue;
 		}
-		names->at += entry->d_reclen;
+		handlers->at += entry->d_reclen;
 		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") &&
 		    strcmp(entry->d_name, ".."))
 			return entry->d_name;
@@ -75,9 +77,9 @@ static const char *names_next(struct names *names)
 	return NULL;
 }
 
-static void names_close(struct names *names)
+static void handlers_close(struct handlers *handlers)
 {
-	util_close(&names->fd);
+	util_close(&handlers->fd);
 }
 
 /* FNV-1a, within what JSON numbers hold; 0 is kept for "no action". */
@@ -93,16 +95,16 @@ static unsigned long long hash_name(const char *name)
 /* True where the interrupt still has the action that was stamped: a number may be used anew. */
 static bool is_same(const struct root *root, unsigned long long irq, unsigned long long stamp)
 {
-	struct names names;
+	struct handlers handlers;
 	bool found = false, any = false;
 	const char *name;
 
-	names_open(root, irq, &names);
-	while (!found && (name = names_next(&names))) {
+	handlers_open(root, irq, &handlers);
+	while (!found && (name = handlers_next(&handlers))) {
 		any = true;
 		found = hash_name(name) == stamp;
 	}
-	names_close(&names);
+	handlers_close(&handlers);
 	return stamp ? found : !any;
 }
 
@@ -141,13 +143,13 @@ static void irqs_free(struct irqs *irqs)
 
 static int read_name(const struct root *root, struct irq *irq)
 {
-	struct names names;
+	struct handlers handlers;
 	const char *name;
 	int r = 0;
 
 	irq->name = strdup("");
-	names_open(root, irq->number, &names);
-	while (irq->name && (name = names_next(&names))) {
+	handlers_open(root, irq->number, &handlers);
+	while (irq->name && (name = handlers_next(&handlers))) {
 		char *longer = util_asprintf("%s%s%s", irq->name, irq->name[0] ? "," : "", name);
 
 		if (!irq->stamp)
@@ -155,7 +157,7 @@ static int read_name(const struct root *root, struct irq *irq)
 		free(irq->name);
 		irq->name = longer;
 	}
-	names_close(&names);
+	handlers_close(&handlers);
 	if (!irq->name)
 		return -ENOMEM;
 	for (char *p = irq->name; *p; p++)

@@ -11,34 +11,6 @@
 
 #define NET_DIR "sys/class/net"
 
-struct names {
-	char **list;
-	size_t nr;
-};
-
-static void names_free(struct names *names)
-{
-	for (size_t i = 0; i < names->nr; i++)
-		free(names->list[i]);
-	free(names->list);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int names_add(struct names *names, const char *name)
-{
-	char **list = util_grow(names->list, names->nr, sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	names->list = list;
-	list[names->nr] = strdup(name);
-	return list[names->nr] ? (names->nr++, 0) : -ENOMEM;
-}
-
 static int list_devices(const struct root *root, struct names *ret_names)
 {
 	DIR *dir = root_opendir(root, NET_DIR);
@@ -51,8 +23,7 @@ static int list_devices(const struct root *root, struct names *ret_names)
 		if (entry->d_name[0] != '.')
 			r = names_add(ret_names, entry->d_name);
 	closedir(dir);
-	if (ret_names->nr)
-		qsort(ret_names->list, ret_names->nr, sizeof(*ret_names->list), compare_names);
+	names_sort(ret_names);
 	return r;
 }
 
@@ -90,7 +61,7 @@ static int plan_device(struct step *step, struct step_env *env, struct spread *s
 static int describe(struct step *step, struct step_env *env)
 {
 	_cleanup_spread_ struct spread spread = { 0 };
-	_cleanup_(names_free) struct names names = { 0 };
+	_cleanup_names_ struct names names = { 0 };
 	int r;
 
 	if (env->is_return)
