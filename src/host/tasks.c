@@ -744,8 +744,9 @@ static const struct item *find_origin(const struct step *step, const struct step
 	return NULL;
 }
 
-/* Threads made after all of the record have inherited their masks from it. */
-static void widen_child(const struct step *step, const struct step_env *env,
+/* Threads made after all of the record have inherited their masks from it. Returns true where one
+ * was changed. */
+static bool widen_child(const struct step *step, const struct step_env *env,
 			unsigned long long newest, pid_t pid, pid_t tid)
 {
 	const struct item *origin;
@@ -755,19 +756,22 @@ static void widen_child(const struct step *step, const struct step_env *env,
 
 	if (read_stat(env->root, tid, &fields) || fields.start <= newest ||
 	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
-		return;
+		return false;
 	origin = find_origin(step, env, pid != tid ? pid : fields.parent, list);
-	if (!origin || !strcmp(origin->before, origin->after))
-		return;
 	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */
-	put_back_mask(tid, origin->before);
+	if (!origin || !strcmp(origin->before, origin->after) || put_back_mask(tid, origin->before))
+		return false;
+	/* its cpuset may allow no more than it had */
+	return !read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) &&
+	       strcmp(list, origin->after);
 }
 
-static void widen_children(const struct step *step, const struct step_env *env)
+static bool widen_pass(const struct step *step, const struct step_env *env)
 {
 	DIR *proc = root_opendir(env->root, "proc"), *task;
 	struct dirent *entry, *thread;
 	unsigned long long newest = 0;
+	bool has_changed = false;
 	pid_t pid, tid;
 
 	for (size_t i = 0; i < step->nr_items; i++)
@@ -778,12 +782,20 @@ static void widen_children(const struct step *step, const struct step_env *env)
 		task = root_opendir(env->root, "proc/%d/task", (int)pid);
 		while (task && (thread = readdir(task)))
 			if (parse_pid(thread->d_name, &tid))
-				widen_child(step, env, newest, pid, tid);
+				has_changed |= widen_child(step, env, newest, pid, tid);
 		if (task)
 			closedir(task);
 	}
 	if (proc)
 		closedir(proc);
+	return has_changed;
+}
+
+/* A child that is not widened yet may make another one behind the walk. */
+static void widen_children(const struct step *step, const struct step_env *env)
+{
+	for (int pass = 0; pass < PASSES && widen_pass(step, env); pass++)
+		;
 }
 
 static int undo_affinity(struct step *step, struct step_env *env)
