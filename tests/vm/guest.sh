@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # guest.sh - what every payload has in the guest: mounts, TAP, faults, snapshots
 #
-# Runs under busybox's shell, as the guest's init (guest_boot) and again at the
-# head of each payload. A payload runs cpuoff with `run`, says what it expects
+# Runs under busybox's shell, as the guest's init (guest_boot, guest_run) and again at
+# the head of each payload. A payload runs cpuoff with `run`, says what it expects
 # with `ok` and `is`, and ends with `done_testing`: a payload that dies before has
 # no plan and so fails.
 
@@ -18,7 +18,7 @@ tests=0
 
 # ---- boot ------------------------------------------------------------------------
 
-# guest_boot - mount what a small machine has, run the payload, power off
+# guest_boot - mount what a small machine has, as its first process
 guest_boot() {
 	mkdir -p /proc /sys /dev /tmp /run /root /var/log
 	mount -t proc proc /proc
@@ -36,6 +36,37 @@ guest_boot() {
 	[ ! -f /modules/order ] || while read -r module; do
 		insmod "/modules/$module"
 	done </modules/order
+	[ ! -x /lib/systemd/systemd ] || guest_systemd
+	# Debian has its own
+	echo root:x:0:0:root:/root:/bin/sh >/etc/passwd
+	echo nobody:x:65534:65534:nobody:/:/bin/sh >>/etc/passwd
+	printf 'root:x:0:\nnogroup:x:65534:\n' >/etc/group
+	[ -e /bin/sh ] || ln -s busybox /bin/sh
+}
+
+# guest_systemd - go on as systemd; the payload is a service beside those of a small server
+guest_systemd() {
+	mkdir -p /run/systemd/system
+	cat >/run/systemd/system/guest.target <<-UNIT
+		[Unit]
+		Requires=basic.target
+		Wants=dbus.service irqbalance.service payload.service
+		After=basic.target
+		AllowIsolate=yes
+	UNIT
+	cat >/run/systemd/system/payload.service <<-UNIT
+		[Unit]
+		After=guest.target dbus.service irqbalance.service
+		[Service]
+		ExecStart=/init
+		StandardOutput=null
+		TasksMax=infinity
+	UNIT
+	exec /lib/systemd/systemd --unit=guest.target
+}
+
+# guest_run MODE - run the payload, power off
+guest_run() {
 	# The second serial port is the console, so that nothing of the kernel's
 	# falls into the middle of a line of TAP
 	stty -F /dev/ttyS0 115200 -onlcr -echo cols 100 rows 40
