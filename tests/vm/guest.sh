@@ -443,13 +443,15 @@ machine() {
 	masks
 }
 
-# masks - the allowed CPUs of every thread that lives and is not on its way out.
+# masks - the allowed CPUs of every thread that lives and is not on its way out, and the
+# cgroup of every process.
 # Left out are workers and rescuers of workqueues (flag 0x20), which the kernel binds
 # to the CPU whose work they do, and the threads of interrupts, which follow their
 # interrupt's effective CPU.
 masks() {
 	{
 		cat /proc/[0-9]*/task/[0-9]*/stat
+		grep -H '^0::' /proc/[0-9]*/cgroup
 		grep -E '^(Name|State|Pid|Cpus_allowed_list):' /proc/[0-9]*/task/[0-9]*/status
 	} 2>/dev/null | awk '
 		/^[0-9]/ {
@@ -457,6 +459,14 @@ masks() {
 			sub(/.*\) /, "")
 			worker[tid] = int($7 / 32) % 2
 			start[tid] = $20
+			next
+		}
+		/\/cgroup:0::/ {
+			tid = $0
+			gsub(/^\/proc\/|\/cgroup:.*/, "", tid)
+			cgroup = $0
+			sub(/.*\/cgroup:0::/, "", cgroup)
+			print "task /proc/" tid "/cgroup @" start[tid] " " cgroup
 			next
 		}
 		{
