@@ -44,6 +44,7 @@ struct request {
 	const char *method;	/* --method, "auto" if not given */
 	enum on_error on_error;
 	double timeout; /* seconds per CPU, 0: none */
+	double pace;	/* seconds between two changes of CPUs, 0: none */
 	bool dry_run;
 	bool no_expedite;
 	bool skip_unpluggable;

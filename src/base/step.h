@@ -74,6 +74,7 @@ struct step_env {
 	const struct tasks *tasks;     /* all threads as they were read; only while planning */
 	const struct cgroups *cgroups; /* all cpusets as they were read; only while planning */
 	const struct watcher *watcher;
+	double last_change;	/* when a CPU was changed last, by util_now(); 0: never */
 	int interrupts_allowed; /* stop between two writes once there were more signals than this */
 	const struct operation
 		*own; /* the operation planned or undone, NULL while it is not there yet */

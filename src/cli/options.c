@@ -34,6 +34,7 @@ enum option {
 	OPTION_METHOD,
 	OPTION_ON_ERROR,
 	OPTION_TIMEOUT,
+	OPTION_PACE,
 	OPTION_NO_EXPEDITE,
 	OPTION_SKIP_UNPLUGGABLE,
 	OPTION_ALLOW_CPU0,
@@ -94,6 +95,7 @@ static struct poptOption control_options[] = {
 	VALUE("method", OPTION_METHOD, METHOD, "how the kernel is made to take the CPUs"),
 	VALUE("on-error", OPTION_ON_ERROR, ON_ERROR, "what to do when a CPU cannot go"),
 	VALUE("timeout", OPTION_TIMEOUT, "SECONDS", "give up waiting for one CPU after so long"),
+	VALUE("pace", OPTION_PACE, "MS", "pause so long between two CPUs"),
 	FLAG("no-expedite", 0, OPTION_NO_EXPEDITE, "do not expedite RCU grace periods"),
 	FLAG("skip-unpluggable", 0, OPTION_SKIP_UNPLUGGABLE, "leave CPUs that cannot go"),
 	FLAG("allow-cpu0", 0, OPTION_ALLOW_CPU0, "CPU 0 may go"),
@@ -143,6 +145,7 @@ static const struct {
 	{ OPTION_METHOD, "method", ON(ACTION_OFFLINE) },
 	{ OPTION_ON_ERROR, "on-error", ON(ACTION_OFFLINE) },
 	{ OPTION_TIMEOUT, "timeout", CHANGES },
+	{ OPTION_PACE, "pace", CHANGES },
 	{ OPTION_NO_EXPEDITE, "no-expedite", CHANGES },
 	{ OPTION_SKIP_UNPLUGGABLE, "skip-unpluggable", ON(ACTION_OFFLINE) },
 	{ OPTION_ALLOW_CPU0, "allow-cpu0", ON(ACTION_OFFLINE) },
@@ -217,15 +220,16 @@ static size_t choose(struct parser *parser, const char *option, const char *text
 	return 0;
 }
 
-static void set_timeout(struct parser *parser, const char *text)
+/* The whole number @text, from 1 to @max; 0 with a complaint for anything else. */
+static double parse_number(struct parser *parser, const char *option, const char *text,
+			   const char *unit, long max)
 {
-	long seconds;
+	long value = 0;
 
-	if (util_parse_long(text, 1, 7 * 86400, &seconds))
-		complain(parser, "--timeout=%s: it is a whole number of seconds from 1 to 604800",
-			 text);
-	else
-		parser->options->request.timeout = (double)seconds;
+	if (util_parse_long(text, 1, max, &value))
+		complain(parser, "--%s=%s: it is a whole number of %s from 1 to %ld", option, text,
+			 unit, max);
+	return (double)value;
 }
 
 /* Takes @text over from popt, until options_free(). */
@@ -281,7 +285,11 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		request->on_error = (enum on_error)choose(parser, "on-error", value, ON_ERROR);
 		break;
 	case OPTION_TIMEOUT:
-		set_timeout(parser, value);
+		request->timeout = parse_number(parser, "timeout", value, "seconds", 7 * 86400L);
+		break;
+	case OPTION_PACE:
+		request->pace =
+			parse_number(parser, "pace", value, "milliseconds", 3600000L) / 1000;
 		break;
 	case OPTION_NO_EXPEDITE:
 		request->no_expedite = true;

@@ -318,6 +318,7 @@ void session_init_env(struct session *session, struct report *report, struct ste
 		.findings = &report->findings,
 		.tasks = &report->tasks,
 		.cgroups = &report->cgroups,
+		.last_change = session->last_change,
 	};
 }
 
@@ -378,6 +379,7 @@ int session_execute(struct session *session, struct run *run,
 	if (!r) {
 		state_note_writer(session->state, writer_pid(run->env->writer));
 		*ret_outcome = direction(run);
+		session->last_change = run->env->last_change;
 		writer_stop(run->env->writer);
 	}
 	journal_free(run->journal);

@@ -14,6 +14,7 @@ struct session {
 	struct root *root;
 	struct state *state; /* NULL where there is no state directory yet */
 	bool is_locked;
+	double last_change; /* when a CPU was changed last, for the pace of the next operation */
 	char *boot_id;
 };
 

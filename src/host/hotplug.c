@@ -18,6 +18,9 @@
 #define BUSY_FIRST_PAUSE   0.05
 #define BUSY_LONGEST_PAUSE 1.0
 
+/* How long a signal waits for somebody to look, in a pause between two CPUs. */
+#define PACE_LOOK 0.05
+
 /* ---- reading ----------------------------------------------------------------------------- */
 
 static int read_online_files(const struct step_env *env, struct online_mask *ret_mask)
@@ -143,10 +146,22 @@ int hotplug_set(struct step_env *env, struct item *item, bool online, struct onl
 	do {
 		r = set_once(env, item, online, ret_mask);
 	} while (r == -EBUSY && pause_before_retry(env, start, &pause));
+	env->last_change = util_now();
 	item->error = -r;
 	if (r)
 		name_callback(env, item, armed);
 	return r;
+}
+
+void hotplug_pace(const struct step_env *env)
+{
+	double left = env->last_change > 0 ? env->request->pace : 0;
+
+	while (left > 0 && watcher_interrupts(env->watcher) <= env->interrupts_allowed) {
+		left = env->last_change + env->request->pace - util_now();
+		if (left > 0)
+			util_sleep(left < PACE_LOOK ? left : PACE_LOOK);
+	}
 }
 
 /* ---- the step kind ----------------------------------------------------------------------- */
@@ -220,6 +235,8 @@ static int undo(struct step *step, struct step_env *env)
 		if (!item_is_in_force(step, item) ||
 		    !hwloc_bitmap_isset(env->target, (unsigned int)item->id))
 			continue;
+		if (is_to_return(step, item, env, &mask))
+			hotplug_pace(env);
 		if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
 			return first_error ? first_error : -EINTR;
 		if (is_to_return(step, item, env, &mask)) {

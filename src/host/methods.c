@@ -67,6 +67,7 @@ static int sequential_pass(struct step *step, struct step_env *env, struct onlin
 		    (item->state == STATE_APPLIED &&
 		     !cpus_text_has(mask->text, (unsigned int)item->id)))
 			continue;
+		hotplug_pace(env);
 		if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
 			return -EINTR;
 		r = partition_check(env);

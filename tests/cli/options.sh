@@ -55,6 +55,10 @@ for list in '' : 1: :1 1:2:3 a:1 1:a 1,0:1 0-1:0 1:0:1 99999999999:1 -1:0; do
 	usage '.' "--core=$list"
 	usage '.' "--die=$list"
 done
+for value in '' 0 -1 1.5 a 3600001 99999999999; do
+	usage 'pace' "--pace=$value" --cpu 31
+done
+usage 'pace' --pace=5 --status
 usage '.' --core-of=
 usage '.' --l3-of=3-1
 usage '.' --socket 1 --except=

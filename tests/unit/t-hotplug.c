@@ -632,6 +632,49 @@ static void test_second_signal(void)
 	scene_close(&scene);
 }
 
+/* ---- the pace ---------------------------------------------------------------------------- */
+
+/* Each write takes a quarter of a second here. */
+static void test_pace(double pace, double expected, const char *what)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	scene.request.pace = pace;
+	is_outcome(scene_take(&scene), OUTCOME_DONE, what);
+	is_int((long long)(fake.clock * 1000 + 0.5), (long long)(expected * 1000), "%s: the time",
+	       what);
+	scene_close(&scene);
+}
+
+static void test_paced_rollback(void)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	scene.request.pace = 2;
+	fake_add((struct fake_rule){
+		.event = FAKE_FAIL, .cpu = 5, .direction = FAKE_DOWN, .error = EPERM });
+	is_outcome(scene_take(&scene), OUTCOME_ROLLED_BACK, "a paced rollback");
+	is_int((long long)(fake.clock * 1000 + 0.5), 5 * 250 + 4 * 2000,
+	       "a pause before each but the first, on the way back as well");
+	scene_close(&scene);
+}
+
+static void test_signal_in_pause(void)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	scene.request.pace = 60;
+	scene.request.on_error = ON_ERROR_STOP;
+	fake_add((struct fake_rule){ .event = FAKE_SIGNAL, .cpu = 6, .direction = FAKE_DOWN });
+	is_outcome(scene_take(&scene), OUTCOME_PARTIAL, "a signal in a pause");
+	is_str(fake.log, "rcu=1 cpu7=0 cpu6=0 rcu=0", "no other CPU is taken after it");
+	ok(fake.clock < 61, "it ends the pause");
+	scene_close(&scene);
+}
+
 /* Both come before the kernel has answered: nothing is put back. */
 static void test_two_signals_at_once(void)
 {
@@ -849,6 +892,10 @@ int main(void)
 	test_never_again(EPERM);
 	test_masks();
 	test_signals();
+	test_pace(0, 1, "no pace");
+	test_pace(2, 7, "a pace of two seconds");
+	test_paced_rollback();
+	test_signal_in_pause();
 	test_callback();
 	test_injected();
 	test_armed_only();
