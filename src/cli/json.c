@@ -193,6 +193,20 @@ static int count_irqs_moved(const struct report *report)
 	return report->options->request.action == ACTION_OFFLINE ? nr : 0;
 }
 
+static struct json_object *make_latency(const struct measurement *measurement)
+{
+	const struct latency *latency = &measurement->latency;
+	struct json_object *object = json_object_new_object();
+
+	add(object, "cpus", make_cpus(measurement->cpus));
+	add(object, "realtime", json_object_new_boolean(measurement->is_realtime));
+	add(object, "longest", make_seconds((double)latency->longest / 1e9));
+	add(object, "percentile_99_9", make_seconds(latency_percentile(latency, 999)));
+	add(object, "over_1_ms", json_object_new_int64((int64_t)latency->nr_over_1ms));
+	add(object, "wakeups", json_object_new_int64((int64_t)latency->nr_wakeups));
+	return object;
+}
+
 static struct json_object *make_result(const struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t changed = hwloc_bitmap_alloc();
@@ -218,6 +232,7 @@ static struct json_object *make_result(const struct report *report)
 	add(object, "per_cpu", per_cpu);
 	add(object, "tasks_moved", json_object_new_int(count_tasks_moved(report)));
 	add(object, "irqs_moved", json_object_new_int(count_irqs_moved(report)));
+	add(object, "latency", report->measurement ? make_latency(report->measurement) : NULL);
 	return object;
 }
 

@@ -159,7 +159,7 @@ static int run_operation(struct session *session, struct report *report, struct 
 	if (root_is_live(session->root) && tasks_move_self(report->survivors))
 		env->survivors = report->survivors;
 	run->env = env;
-	r = session_execute(session, run, run_offline, &outcome);
+	r = session_execute(session, report, run, run_offline, &outcome);
 	run->env = NULL;
 	if (r)
 		return r;

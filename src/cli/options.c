@@ -35,6 +35,7 @@ enum option {
 	OPTION_ON_ERROR,
 	OPTION_TIMEOUT,
 	OPTION_PACE,
+	OPTION_MEASURE,
 	OPTION_NO_EXPEDITE,
 	OPTION_SKIP_UNPLUGGABLE,
 	OPTION_ALLOW_CPU0,
@@ -96,6 +97,7 @@ static struct poptOption control_options[] = {
 	VALUE("on-error", OPTION_ON_ERROR, ON_ERROR, "what to do when a CPU cannot go"),
 	VALUE("timeout", OPTION_TIMEOUT, "SECONDS", "give up waiting for one CPU after so long"),
 	VALUE("pace", OPTION_PACE, "MS", "pause so long between two CPUs"),
+	FLAG("measure", 0, OPTION_MEASURE, "measure how late a real-time thread is woken"),
 	FLAG("no-expedite", 0, OPTION_NO_EXPEDITE, "do not expedite RCU grace periods"),
 	FLAG("skip-unpluggable", 0, OPTION_SKIP_UNPLUGGABLE, "leave CPUs that cannot go"),
 	FLAG("allow-cpu0", 0, OPTION_ALLOW_CPU0, "CPU 0 may go"),
@@ -146,6 +148,7 @@ static const struct {
 	{ OPTION_ON_ERROR, "on-error", ON(ACTION_OFFLINE) },
 	{ OPTION_TIMEOUT, "timeout", CHANGES },
 	{ OPTION_PACE, "pace", CHANGES },
+	{ OPTION_MEASURE, "measure", CHANGES },
 	{ OPTION_NO_EXPEDITE, "no-expedite", CHANGES },
 	{ OPTION_SKIP_UNPLUGGABLE, "skip-unpluggable", ON(ACTION_OFFLINE) },
 	{ OPTION_ALLOW_CPU0, "allow-cpu0", ON(ACTION_OFFLINE) },
@@ -290,6 +293,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_PACE:
 		request->pace =
 			parse_number(parser, "pace", value, "milliseconds", 3600000L) / 1000;
+		break;
+	case OPTION_MEASURE:
+		request->measure = true;
 		break;
 	case OPTION_NO_EXPEDITE:
 		request->no_expedite = true;

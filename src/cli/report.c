@@ -174,9 +174,21 @@ void report_drop_runs(struct report *report)
 	report->nr_runs = 0;
 }
 
+int report_add_measurement(struct report *report)
+{
+	if (!report->measurement)
+		report->measurement = calloc(1, sizeof(*report->measurement));
+	if (report->measurement && !report->measurement->cpus)
+		report->measurement->cpus = hwloc_bitmap_alloc();
+	return report->measurement && report->measurement->cpus ? 0 : -ENOMEM;
+}
+
 void report_free(struct report *report)
 {
 	report_drop_runs(report);
+	if (report->measurement)
+		hwloc_bitmap_free(report->measurement->cpus);
+	free(report->measurement);
 	report_forget(report);
 	hwloc_bitmap_free(report->target);
 	hwloc_bitmap_free(report->survivors);

@@ -9,6 +9,7 @@
 #include "core/run.h"
 #include "core/select.h"
 #include "host/cgroups.h"
+#include "host/prober.h"
 #include "host/tasks.h"
 
 enum verdict {
@@ -35,6 +36,13 @@ enum {
 	EXIT_SIGNALLED = 128, /* and the signal's number */
 };
 
+/* How late real-time threads were woken while CPUs changed, in all runs. */
+struct measurement {
+	struct latency latency;
+	hwloc_bitmap_t cpus; /* where they were */
+	bool is_realtime;
+};
+
 struct report {
 	const struct options *options;
 	enum verdict verdict;
@@ -53,6 +61,7 @@ struct report {
 	struct journals journals; /* operations in force before this one */
 	struct run *runs; /* one an operation that was made, or undone; in a dry run: planned */
 	size_t nr_runs;
+	struct measurement *measurement; /* NULL where nothing was measured */
 };
 
 /*
@@ -93,6 +102,9 @@ struct run *report_add_run(struct report *report, struct operation *operation);
 
 /* Forgets the runs so far, for another try. */
 void report_drop_runs(struct report *report);
+
+/* Makes report->measurement, where it is not there yet. Returns 0 or -ENOMEM. */
+int report_add_measurement(struct report *report) _must_check_;
 
 /* Forgets what was read of the machine, to read it again. */
 void report_forget(struct report *report);

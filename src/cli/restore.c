@@ -318,7 +318,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 	*ret_outcome = OUTCOME_DONE;
 	hwloc_bitmap_copy(run->changed, returning->scope); /* what a dry run shows */
 	if (!r && !report->options->request.dry_run)
-		r = session_execute(session, run, run_return, ret_outcome);
+		r = session_execute(session, report, run, run_return, ret_outcome);
 	run->env = NULL;
 	if (!r && !report->options->request.dry_run)
 		r = operation_update_claim(returning->operation);

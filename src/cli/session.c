@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/methods.h"
+#include "host/prober.h"
 #include "host/writer.h"
 
 #define WAIT_STEP      0.2
@@ -369,16 +370,73 @@ int session_list_others(const struct journals *journals, const struct operation 
 	return 0;
 }
 
-int session_execute(struct session *session, struct run *run,
+static int note_prober(struct report *report, int error)
+{
+	struct finding *finding = NULL;
+
+	if (error == -ENODATA)
+		finding = findings_add(&report->findings, "measure-left-out", SEVERITY_NOTE, NULL,
+				       NULL,
+				       "wake-up delays are not measured: this is the copy of a "
+				       "machine");
+	else if (error)
+		finding =
+			findings_add(&report->findings, "measure-left-out", SEVERITY_NOTE, NULL,
+				     NULL, "wake-up delays are not measured: %s", strerror(-error));
+	else
+		finding =
+			findings_add(&report->findings, "measure-not-realtime", SEVERITY_NOTE, NULL,
+				     "Run cpuoff where SCHED_FIFO is allowed, with a real-time "
+				     "limit (RLIMIT_RTPRIO) "
+				     "and cpu cgroups that permit it.",
+				     "SCHED_FIFO was refused: the wake-up delays that are measured "
+				     "hold the waits "
+				     "for other tasks, too");
+	return finding ? 0 : -ENOMEM;
+}
+
+/* A measurement is a help, not a condition. *@ret_prober is NULL where there is none. */
+static int start_prober(const struct session *session, struct report *report,
+			const struct step_env *env, struct prober **ret_prober)
+{
+	bool is_first = !report->measurement;
+	struct prober *prober = NULL;
+	int r;
+
+	if (!env->request->measure)
+		return 0;
+	r = prober_new(session->root, env->machine, env->survivors, &prober);
+	if (!r)
+		r = report_add_measurement(report);
+	if (!r)
+		r = prober_start(prober);
+	if (r) {
+		prober_free(prober);
+		return r == -ENOMEM ? r : note_prober(report, r);
+	}
+	hwloc_bitmap_or(report->measurement->cpus, report->measurement->cpus, prober_cpus(prober));
+	report->measurement->is_realtime = prober_is_realtime(prober);
+	*ret_prober = prober;
+	return is_first && !prober_is_realtime(prober) ? note_prober(report, 0) : 0;
+}
+
+int session_execute(struct session *session, struct report *report, struct run *run,
 		    enum outcome (*direction)(struct run *), enum outcome *ret_outcome)
 {
+	struct prober *prober = NULL;
 	int r = journal_new(session->state, run->operation, &run->journal);
 
 	if (!r)
 		r = writer_start(session->root, &run->env->writer);
 	if (!r) {
 		state_note_writer(session->state, writer_pid(run->env->writer));
-		*ret_outcome = direction(run);
+		/* only now: threads do not live on in a child */
+		r = start_prober(session, report, run->env, &prober);
+		if (!r)
+			*ret_outcome = direction(run);
+		if (prober)
+			prober_stop(prober, &report->measurement->latency);
+		prober_free(prober);
 		session->last_change = run->env->last_change;
 		writer_stop(run->env->writer);
 	}

@@ -67,7 +67,7 @@ int session_list_others(const struct journals *journals, const struct operation 
 			const struct operation ***ret_others, size_t *ret_nr) _must_check_;
 
 /* Makes everything that the run and its way back need, then runs it in @direction. */
-int session_execute(struct session *session, struct run *run,
+int session_execute(struct session *session, struct report *report, struct run *run,
 		    enum outcome (*direction)(struct run *),
 		    enum outcome *ret_outcome) _must_check_;
 

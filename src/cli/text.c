@@ -212,6 +212,19 @@ static void print_restore(const struct report *report)
 		printf("Not everything could be put back: run cpuoff --restore again.\n");
 }
 
+static void print_latency(const struct measurement *measurement)
+{
+	const struct latency *latency = &measurement->latency;
+	_cleanup_free_ char *cpus = cpus_format(measurement->cpus);
+
+	printf("Wake-up delays on CPUs %s: longest %.3f ms, 99.9 %% within %.3f ms; %llu of %llu "
+	       "over "
+	       "1 ms.\n",
+	       cpus ? cpus : "", (double)latency->longest / 1e6,
+	       latency_percentile(latency, 999) * 1e3, (unsigned long long)latency->nr_over_1ms,
+	       (unsigned long long)latency->nr_wakeups);
+}
+
 static void print_change(const struct report *report)
 {
 	if (report->verdict == VERDICT_NOTHING_TO_DO && report->nr_runs)
@@ -227,6 +240,8 @@ static void print_change(const struct report *report)
 		print_restore(report);
 	else if (report->nr_runs)
 		print_offline(report);
+	if (report->measurement)
+		print_latency(report->measurement);
 	if (report->nr_runs && report->options->verbose && !report->options->request.dry_run)
 		print_steps(report);
 }

@@ -356,4 +356,19 @@ document "the state directory cannot be made"
 is "the state directory cannot be made: no write" "" "$(writes)"
 as_before "the state directory cannot be made"
 
+# ---- what can be measured on a copy: nothing, and that is said ----------------------------------
+
+tree_2s
+krun --socket 1 --json
+json_is "no measuring" '.result.latency' null
+json_is "no measuring" '[.findings[].rule | select(startswith("measure"))] | length' 0
+tree_2s
+krun --socket 1 --measure --json
+verdict "measure" 0 'done' as-asked
+json_is "measure: a copy" '.result.latency' null
+json_is "measure: a copy" '[.findings[] | select(.rule == "measure-left-out") | .severity] | join(" ")' note
+krun --restore --measure --json
+verdict "measure: restore" 0 'done' as-asked
+json_is "measure: restore" '[.findings[] | select(.rule == "measure-left-out")] | length' 1
+
 done_testing
