@@ -68,6 +68,7 @@ complete -c cpuoff -l on-error -x -a 'rollback stop continue' -d 'What to do whe
 complete -c cpuoff -l timeout -x -d 'Give up waiting for one CPU after so long'
 complete -c cpuoff -l pace -x -d 'Pause so many milliseconds between two CPUs'
 complete -c cpuoff -l measure -d 'Measure how late a real-time thread is woken'
+complete -c cpuoff -l profile -d 'Show what the time went into'
 complete -c cpuoff -l no-expedite -d 'Do not expedite RCU grace periods'
 complete -c cpuoff -l skip-unpluggable -d 'Leave CPUs that cannot go'
 complete -c cpuoff -l allow-cpu0 -d 'CPU 0 may go'

@@ -47,6 +47,7 @@ struct request {
 	double pace;	/* seconds between two changes of CPUs, 0: none */
 	bool dry_run;
 	bool measure;
+	bool profile;
 	bool no_expedite;
 	bool skip_unpluggable;
 	bool allow_cpu0;

@@ -58,6 +58,7 @@ struct step {
 struct cgroups;
 struct evacuation;
 struct method;
+struct profile;
 struct root;
 struct tasks;
 struct writer;
@@ -86,6 +87,7 @@ struct step_env {
 	struct findings *findings;  /* where describe() puts its notes */
 	const char *trace_instance; /* path of the tracefs instance in force, or NULL */
 	const char *partition;	    /* path of our partition in force, or NULL */
+	struct profile *profile;    /* filled while it runs, NULL for none */
 	struct step *stuck; /* out: the step whose write the kernel never answered, or NULL */
 };
 

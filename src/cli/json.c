@@ -207,6 +207,71 @@ static struct json_object *make_latency(const struct measurement *measurement)
 	return object;
 }
 
+static struct json_object *make_callbacks(const struct profile *profile)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < profile->nr_callbacks; i++) {
+		const struct profile_callback *callback = &profile->callbacks[i];
+		struct json_object *object = json_object_new_object();
+
+		add(object, "callback", make_string(callback->name));
+		add(object, "is_wait", json_object_new_boolean(callback->is_wait));
+		add(object, "count", json_object_new_int64(callback->nr));
+		add(object, "seconds", make_seconds(callback->seconds));
+		add(object, "longest", make_seconds(callback->longest));
+		add(object, "longest_cpu", json_object_new_int64(callback->longest_cpu));
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
+static struct json_object *make_changes(const struct profile *profile)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < profile->nr_changes; i++) {
+		const struct profile_change *change = &profile->changes[i];
+		const char *heaviest = profile_heaviest(profile, change);
+		struct json_object *object = json_object_new_object();
+
+		add(object, "cpu", json_object_new_int64(change->cpu));
+		add(object, "online", json_object_new_boolean(change->online));
+		add(object, "seconds", make_seconds(change->end - change->begin));
+		add(object, "in_callbacks", make_seconds(change->in_callbacks));
+		add(object, "heaviest", heaviest ? make_string(heaviest) : NULL);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
+static struct json_object *make_profile(const struct profile *profile)
+{
+	struct json_object *object = json_object_new_object(), *steps = json_object_new_array();
+	double seconds, in_callbacks;
+
+	profile_sum(profile, &seconds, &in_callbacks);
+	add(object, "traced", json_object_new_boolean(profile->is_traced));
+	add(object, "lost_events", json_object_new_int64((int64_t)profile->nr_lost));
+	add(object, "left_out", json_object_new_int64((int64_t)profile->nr_left_out));
+	add(object, "seconds", make_seconds(seconds));
+	add(object, "in_callbacks", make_seconds(in_callbacks));
+	add(object, "outside", make_seconds(seconds - in_callbacks));
+	add(object, "callbacks", make_callbacks(profile));
+	add(object, "changes", make_changes(profile));
+	for (size_t i = 0; i < profile->nr_steps; i++) {
+		const struct profile_step *step = &profile->steps[i];
+		struct json_object *entry = json_object_new_object();
+
+		add(entry, "kind", make_string(step->kind));
+		add(entry, "undo", json_object_new_boolean(step->is_undo));
+		add(entry, "seconds", make_seconds(step->end - step->begin));
+		json_object_array_add(steps, entry);
+	}
+	add(object, "steps", steps);
+	return object;
+}
+
 static struct json_object *make_result(const struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t changed = hwloc_bitmap_alloc();
@@ -233,6 +298,7 @@ static struct json_object *make_result(const struct report *report)
 	add(object, "tasks_moved", json_object_new_int(count_tasks_moved(report)));
 	add(object, "irqs_moved", json_object_new_int(count_irqs_moved(report)));
 	add(object, "latency", report->measurement ? make_latency(report->measurement) : NULL);
+	add(object, "profile", report->profile ? make_profile(report->profile) : NULL);
 	return object;
 }
 

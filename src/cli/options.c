@@ -20,8 +20,8 @@
 #define METHOD	 "auto|sequential"
 #define ON_ERROR "rollback|stop|continue" /* in the order of enum on_error */
 
-/* Stands for the ID that was not given; nobody can type it. */
-#define NO_ID "\001"
+/* Stands for a value that was not given; nobody can type it. */
+#define NO_VALUE "\001"
 
 enum option {
 	OPTION_SELECTOR = 1000, /* and the selector's kind */
@@ -36,6 +36,7 @@ enum option {
 	OPTION_TIMEOUT,
 	OPTION_PACE,
 	OPTION_MEASURE,
+	OPTION_PROFILE,
 	OPTION_NO_EXPEDITE,
 	OPTION_SKIP_UNPLUGGABLE,
 	OPTION_ALLOW_CPU0,
@@ -98,6 +99,8 @@ static struct poptOption control_options[] = {
 	VALUE("timeout", OPTION_TIMEOUT, "SECONDS", "give up waiting for one CPU after so long"),
 	VALUE("pace", OPTION_PACE, "MS", "pause so long between two CPUs"),
 	FLAG("measure", 0, OPTION_MEASURE, "measure how late a real-time thread is woken"),
+	{ "profile", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_PROFILE,
+	  "show what the time went into, and draw it", "FILE.svg" },
 	FLAG("no-expedite", 0, OPTION_NO_EXPEDITE, "do not expedite RCU grace periods"),
 	FLAG("skip-unpluggable", 0, OPTION_SKIP_UNPLUGGABLE, "leave CPUs that cannot go"),
 	FLAG("allow-cpu0", 0, OPTION_ALLOW_CPU0, "CPU 0 may go"),
@@ -149,6 +152,7 @@ static const struct {
 	{ OPTION_TIMEOUT, "timeout", CHANGES },
 	{ OPTION_PACE, "pace", CHANGES },
 	{ OPTION_MEASURE, "measure", CHANGES },
+	{ OPTION_PROFILE, "profile", CHANGES },
 	{ OPTION_NO_EXPEDITE, "no-expedite", CHANGES },
 	{ OPTION_SKIP_UNPLUGGABLE, "skip-unpluggable", ON(ACTION_OFFLINE) },
 	{ OPTION_ALLOW_CPU0, "allow-cpu0", ON(ACTION_OFFLINE) },
@@ -252,6 +256,21 @@ static int keep_value(struct options *options, char *text)
 	return 0;
 }
 
+static const char *given_value(const char *value)
+{
+	return value && strcmp(value, NO_VALUE) ? value : NULL;
+}
+
+/* Other endings are kept for other pictures. */
+static void set_profile_file(struct parser *parser, const char *name)
+{
+	size_t length = name ? strlen(name) : 0;
+
+	if (name && (length < 5 || strcmp(name + length - 4, ".svg")))
+		complain(parser, "--profile=%s: it is the name of a file that ends in .svg", name);
+	parser->options->profile_file = name;
+}
+
 static void take_option(struct parser *parser, enum option option, const char *value)
 {
 	struct options *options = parser->options;
@@ -261,7 +280,7 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	switch (option) {
 	case OPTION_RESTORE:
 		set_action(parser, ACTION_RESTORE);
-		request->restore_id = value && strcmp(value, NO_ID) ? value : NULL;
+		request->restore_id = given_value(value);
 		break;
 	case OPTION_STATUS:
 		set_action(parser, ACTION_STATUS);
@@ -296,6 +315,10 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_MEASURE:
 		request->measure = true;
+		break;
+	case OPTION_PROFILE:
+		request->profile = true;
+		set_profile_file(parser, given_value(value));
 		break;
 	case OPTION_NO_EXPEDITE:
 		request->no_expedite = true;
@@ -380,12 +403,17 @@ static bool asks_for_json(int argc, const char **argv)
 
 /* popt takes the word after an option whose value may be left out for its value; ours stands behind
  * "=". */
-static const char **close_restore(int argc, const char **argv)
+static const char **close_values(int argc, const char **argv)
 {
 	const char **closed = calloc((size_t)argc + 1, sizeof(*closed));
 
-	for (int i = 0; closed && i < argc; i++)
-		closed[i] = strcmp(argv[i], "--restore") ? argv[i] : "--restore=" NO_ID;
+	for (int i = 0; closed && i < argc; i++) {
+		closed[i] = argv[i];
+		if (!strcmp(argv[i], "--restore"))
+			closed[i] = "--restore=" NO_VALUE;
+		else if (!strcmp(argv[i], "--profile"))
+			closed[i] = "--profile=" NO_VALUE;
+	}
 	return closed;
 }
 
@@ -452,7 +480,7 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 		.command = join_command(argc, argv),
 	};
 	struct parser parser = { .options = &options };
-	const char **closed = close_restore(argc, argv);
+	const char **closed = close_values(argc, argv);
 	poptContext context =
 		closed ? poptGetContext(PACKAGE_NAME, argc, closed, all_options, 0) : NULL;
 	int r = -ENOMEM;

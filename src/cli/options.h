@@ -6,9 +6,10 @@
 
 struct options {
 	struct request request;
-	const char *sysroot;   /* "/" if not given */
-	const char *state_dir; /* "/run/cpuoff" if not given */
-	char *command;	       /* the command line, for the journal */
+	const char *sysroot;	  /* "/" if not given */
+	const char *state_dir;	  /* "/run/cpuoff" if not given */
+	char *command;		  /* the command line, for the journal */
+	const char *profile_file; /* --profile=FILE, or NULL */
 	bool json;
 	bool quiet;
 	bool verbose;

@@ -189,6 +189,7 @@ void report_free(struct report *report)
 	if (report->measurement)
 		hwloc_bitmap_free(report->measurement->cpus);
 	free(report->measurement);
+	profile_free(report->profile);
 	report_forget(report);
 	hwloc_bitmap_free(report->target);
 	hwloc_bitmap_free(report->survivors);

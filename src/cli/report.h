@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/profile.h"
 #include "cli/options.h"
 #include "core/explain.h"
 #include "core/journal.h"
@@ -62,6 +63,7 @@ struct report {
 	struct run *runs; /* one an operation that was made, or undone; in a dry run: planned */
 	size_t nr_runs;
 	struct measurement *measurement; /* NULL where nothing was measured */
+	struct profile *profile;	 /* of all runs, NULL where nobody wants one */
 };
 
 /*

@@ -426,6 +426,10 @@ int session_execute(struct session *session, struct report *report, struct run *
 	struct prober *prober = NULL;
 	int r = journal_new(session->state, run->operation, &run->journal);
 
+	if (!r && run->env->request->profile && !report->profile)
+		r = profile_new(report->machine.nr_cpus, cpus_count(report->target),
+				&report->profile);
+	run->env->profile = report->profile;
 	if (!r)
 		r = writer_start(session->root, &run->env->writer);
 	if (!r) {

@@ -225,6 +225,68 @@ static void print_latency(const struct measurement *measurement)
 	       (unsigned long long)latency->nr_wakeups);
 }
 
+static void print_share(double seconds, double all)
+{
+	printf("  %10.4f %5.1f%%", seconds, all > 0 ? seconds / all * 100 : 0);
+}
+
+/* Lighter ones than a thousandth of the whole only with -v. */
+static void print_callbacks(const struct profile *profile, double all, double in_callbacks,
+			    bool is_verbose)
+{
+	double outside = all - in_callbacks, light = 0;
+	unsigned int nr_light = 0;
+	bool is_told = false;
+
+	for (size_t i = 0; i < profile->nr_callbacks; i++)
+		outside -= profile->callbacks[i].is_wait ? profile->callbacks[i].seconds : 0;
+	printf("     seconds  share  count    longest    CPU  callback\n");
+	for (size_t i = 0; i <= profile->nr_callbacks; i++) {
+		const struct profile_callback *callback = &profile->callbacks[i];
+
+		if (!is_told && (i == profile->nr_callbacks || callback->seconds < outside)) {
+			print_share(outside, all);
+			printf("%28s outside of callbacks: waiting, stop_machine, RCU\n", "");
+			is_told = true;
+		}
+		if (i == profile->nr_callbacks)
+			break;
+		if (!is_verbose && callback->seconds < all / 1000) {
+			light += callback->seconds;
+			nr_light++;
+			continue;
+		}
+		print_share(callback->seconds, all);
+		printf(" %6u %10.4f %6u  %s%s\n", callback->nr, callback->longest,
+		       callback->longest_cpu, callback->name,
+		       callback->is_wait ? ": waits for the CPU's own thread" : "");
+	}
+	if (nr_light) {
+		print_share(light, all);
+		printf("%28s %u others\n", "", nr_light);
+	}
+}
+
+static void print_profile(const struct profile *profile, bool is_verbose)
+{
+	double all, in_callbacks;
+
+	profile_sum(profile, &all, &in_callbacks);
+	printf("%zu change%s of CPUs took %.4f s, of that %.4f s in callbacks of the kernel.\n",
+	       profile->nr_changes, profile->nr_changes == 1 ? "" : "s", all, in_callbacks);
+	if (profile->is_traced)
+		print_callbacks(profile, all, in_callbacks, is_verbose);
+	else
+		printf("The kernel's callbacks were not traced.\n");
+	if (profile->nr_lost || profile->nr_left_out)
+		printf("Not all is in it: the kernel has lost %lu events, and %lu had no room.\n",
+		       profile->nr_lost, profile->nr_left_out);
+	printf("     seconds  step\n");
+	for (size_t i = 0; i < profile->nr_steps; i++)
+		printf("  %10.4f  %s%s\n", profile->steps[i].end - profile->steps[i].begin,
+		       profile->steps[i].kind, profile->steps[i].is_undo ? ", undone" : "");
+}
+
 static void print_change(const struct report *report)
 {
 	if (report->verdict == VERDICT_NOTHING_TO_DO && report->nr_runs)
@@ -242,6 +304,8 @@ static void print_change(const struct report *report)
 		print_offline(report);
 	if (report->measurement)
 		print_latency(report->measurement);
+	if (report->profile)
+		print_profile(report->profile, report->options->verbose);
 	if (report->nr_runs && report->options->verbose && !report->options->request.dry_run)
 		print_steps(report);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/profile.h"
 #include "host/hotplug.h"
 #include "host/writer.h"
 
@@ -29,6 +30,7 @@ static bool must_stop(const struct run *run)
 static int apply_step(struct run *run, struct step *step)
 {
 	const struct step_kind *kind = step->kind;
+	double begin;
 	int r;
 
 	if (watcher_interrupts(run->env->watcher) > run->env->interrupts_allowed)
@@ -39,7 +41,9 @@ static int apply_step(struct run *run, struct step *step)
 		step->state = STATE_PLANNED; /* nothing of it was done */
 		return r;
 	}
+	begin = util_now();
 	r = kind->apply(step, run->env);
+	profile_add_step(run->env->profile, kind->name, false, begin, util_now());
 	step->state = STATE_APPLIED; /* as far as it came: from here on the items tell */
 	if (!r && kind->verify)
 		r = kind->verify(step, run->env);
@@ -117,11 +121,13 @@ static int undo(struct run *run, enum lifetime longest)
 	int first_error = 0;
 
 	while ((step = run_next_to_undo(run->operation, step)) && !must_stop(run)) {
+		double begin = util_now();
 		int r;
 
 		if (!is_due(run, step, longest))
 			continue;
 		r = step->kind->undo(step, run->env);
+		profile_add_step(run->env->profile, step->kind->name, true, begin, util_now());
 		if (!step_is_in_force(step))
 			step->state = STATE_UNDONE;
 		if (!first_error)

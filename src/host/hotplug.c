@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/profile.h"
 #include "host/methods.h"
 #include "host/root.h"
 #include "host/trace.h"
@@ -110,12 +111,14 @@ static int set_once(struct step_env *env, struct item *item, bool online,
 		    struct online_mask *ret_mask)
 {
 	unsigned int cpu = (unsigned int)item->id;
+	double begin = util_now();
 	char path[64];
 	int r, mask_r;
 
 	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/online", cpu);
 	ret_mask->is_known = false;
 	r = writer_set_cpu(env, item, path, online ? "1" : "0", &item->seconds);
+	profile_add_change(env->profile, cpu, online, begin, util_now());
 	if (r == -ETIMEDOUT && writer_is_stuck(env->writer))
 		return r;
 	mask_r = hotplug_read_online(env, ret_mask);

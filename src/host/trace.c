@@ -6,11 +6,17 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/profile.h"
 #include "host/root.h"
 #include "host/writer.h"
 
 /* Seen: 50 MB at 32 CPUs, 98 MB at 64. */
 #define KIB_PER_CPU 1536UL
+
+/* What the kernel gives the buffer of each CPU, and what it takes for one more CPU to go and come
+ * back: most callbacks run on one survivor, and end in its buffer. */
+#define BUFFER_KIB	    1408UL
+#define BUFFER_KIB_A_CHANGE 8UL
 
 #define INSTANCE "instances/cpuoff"
 
@@ -64,6 +70,19 @@ static int write_setting(const struct step_env *env, const char *instance, const
 	return writer_write(env, path, value);
 }
 
+/* So that a profile of many CPUs is whole. Where memory is short it stays as it is. */
+static int enlarge_buffer(const struct step_env *env, const char *instance)
+{
+	unsigned long kib = BUFFER_KIB_A_CHANGE * cpus_count(env->target);
+	char value[32];
+
+	if (kib <= BUFFER_KIB ||
+	    env->machine->memory_free_kib < 10 * kib * cpus_count(env->machine->online))
+		return 0;
+	snprintf(value, sizeof(value), "%lu", kib);
+	return write_setting(env, instance, "buffer_size_kb", value);
+}
+
 /* A trace is a help, not a condition: without it a failure is told less well. */
 static int apply(struct step *step, struct step_env *env)
 {
@@ -77,6 +96,8 @@ static int apply(struct step *step, struct step_env *env)
 		item->state = STATE_APPLIED;
 		r = write_setting(env, instance, "trace_clock", "mono");
 	}
+	if (!r && env->profile)
+		r = enlarge_buffer(env, instance);
 	if (!r)
 		r = write_setting(env, instance, "events/cpuhp/enable", "1");
 	if (r) {
@@ -94,6 +115,7 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 	int r;
 
 	(void)step;
+	trace_read_profile(env);
 	env->trace_instance = NULL;
 	r = writer_rmdir(env, item->object + 1);
 	return r == -ENOENT ? 0 : r;
@@ -113,32 +135,46 @@ const struct step_kind trace_kind = {
 	.undo = undo,
 };
 
-/* One line of the trace that concerns the CPU asked for. */
+/* ---- reading it -------------------------------------------------------------------------- */
+
+/* One line of the trace. */
 struct event {
+	unsigned int cpu;
 	bool is_enter;
 	long step;
 	long result;
+	double time;
 	const char *callback; /* of an enter event, not ended by NUL */
 	size_t callback_length;
 };
 
-/* Reads "NAME: cpu: 0015 ... step: 239 (sched_cpu_deactivate)" and "... step: 239 ret: -16". */
-static bool parse_event(char *line, unsigned int cpu, struct event *event)
+/* The time is the word before the event's name. */
+static double parse_time(const char *line, const char *end)
 {
-	char *at = strstr(line, ": cpuhp_"), *value;
+	while (end > line && end[-1] != ' ')
+		end--;
+	return strtod(end, NULL);
+}
+
+/* Reads "NAME: cpu: 0015 ... step: 239 (sched_cpu_deactivate)" and "... step: 239 ret: -16". */
+static bool parse_event(const char *line, struct event *event)
+{
+	const char *at = strstr(line, ": cpuhp_"), *value;
 
 	if (!at)
 		return false;
+	event->time = parse_time(line, at);
 	value = strstr(at, "cpu: ");
-	if (!value || strtoul(value + 5, NULL, 10) != cpu)
+	if (!value)
 		return false;
+	event->cpu = (unsigned int)strtoul(value + 5, NULL, 10);
 	value = strstr(at, "step: ");
 	if (!value)
 		return false;
 	event->step = strtol(value + 6, NULL, 10);
 	event->is_enter = !strstr(at, "cpuhp_exit");
 	if (event->is_enter) {
-		char *open = strchr(value, '(');
+		const char *open = strchr(value, '(');
 
 		if (!open)
 			return false;
@@ -151,36 +187,31 @@ static bool parse_event(char *line, unsigned int cpu, struct event *event)
 	return value;
 }
 
-struct findings_of_cpu {
-	char entered[64]; /* the callback entered last, "" once it was left */
-	long entered_step;
-	char failed[64];
-};
-
-static void take_event(struct findings_of_cpu *found, const struct event *event)
+/* How many events the kernel has overwritten: a line of the head has "written: 70/78". */
+static void parse_head(const char *line, unsigned long *nr_lost)
 {
-	if (event->is_enter) {
-		snprintf(found->entered, sizeof(found->entered), "%.*s",
-			 (int)event->callback_length, event->callback);
-		found->entered_step = event->step;
+	const char *counts = strstr(line, "entries-in-buffer/entries-written: ");
+	unsigned long in_buffer, written;
+	char *end;
+
+	if (line[0] != '#' || !counts)
 		return;
-	}
-	if (event->step != found->entered_step)
+	in_buffer = strtoul(strchr(counts, ':') + 1, &end, 10);
+	if (*end != '/')
 		return;
-	if (event->result < 0)
-		memcpy(found->failed, found->entered, sizeof(found->failed));
-	found->entered[0] = '\0';
+	written = strtoul(end + 1, NULL, 10);
+	*nr_lost += written > in_buffer ? written - in_buffer : 0;
 }
 
 /* Walks the trace in pieces of one buffer, so that its size does not matter. */
-static bool read_trace(const struct step_env *env, unsigned int cpu, struct findings_of_cpu *found)
+static bool walk_trace(const struct step_env *env, unsigned long *nr_lost,
+		       void (*take)(void *data, const struct event *event), void *data)
 {
 	_cleanup_close_ int fd = -1;
 	char path[128], buffer[8192];
 	size_t kept = 0;
 	ssize_t n;
 
-	*found = (struct findings_of_cpu){ .entered_step = -1 };
 	if (!env->trace_instance)
 		return false;
 	snprintf(path, sizeof(path), "%s/trace", env->trace_instance);
@@ -194,8 +225,9 @@ static bool read_trace(const struct step_env *env, unsigned int cpu, struct find
 		buffer[kept + (size_t)n] = '\0';
 		while ((end = strchr(line, '\n'))) {
 			*end = '\0';
-			if (parse_event(line, cpu, &event))
-				take_event(found, &event);
+			parse_head(line, nr_lost);
+			if (parse_event(line, &event))
+				take(data, &event);
 			line = end + 1;
 		}
 		kept = strlen(line);
@@ -204,6 +236,42 @@ static bool read_trace(const struct step_env *env, unsigned int cpu, struct find
 			kept = 0;
 	}
 	return true;
+}
+
+/* ---- the callback that failed, and the one that runs --------------------------------------- */
+
+struct findings_of_cpu {
+	unsigned int cpu;
+	char entered[64]; /* the callback entered last, "" once it was left */
+	long entered_step;
+	char failed[64];
+};
+
+static void take_event(void *data, const struct event *event)
+{
+	struct findings_of_cpu *found = data;
+
+	if (event->cpu != found->cpu)
+		return;
+	if (event->is_enter) {
+		snprintf(found->entered, sizeof(found->entered), "%.*s",
+			 (int)event->callback_length, event->callback);
+		found->entered_step = event->step;
+		return;
+	}
+	if (event->step != found->entered_step)
+		return;
+	if (event->result < 0)
+		memcpy(found->failed, found->entered, sizeof(found->failed));
+	found->entered[0] = '\0';
+}
+
+static bool read_trace(const struct step_env *env, unsigned int cpu, struct findings_of_cpu *found)
+{
+	unsigned long nr_lost = 0;
+
+	*found = (struct findings_of_cpu){ .cpu = cpu, .entered_step = -1 };
+	return walk_trace(env, &nr_lost, take_event, found);
 }
 
 bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *callback,
@@ -226,4 +294,25 @@ bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *
 		return false;
 	snprintf(callback, size, "%s", found.entered);
 	return true;
+}
+
+/* ---- the profile ------------------------------------------------------------------------- */
+
+static void profile_event(void *data, const struct event *event)
+{
+	struct profile *profile = data;
+
+	if (event->is_enter)
+		profile_enter(profile, event->cpu, event->step, event->callback,
+			      event->callback_length, event->time);
+	else
+		profile_leave(profile, event->cpu, event->step, event->time);
+}
+
+void trace_read_profile(const struct step_env *env)
+{
+	if (!env->profile || !env->trace_instance)
+		return;
+	profile_begin_trace(env->profile);
+	walk_trace(env, &env->profile->nr_lost, profile_event, env->profile);
 }

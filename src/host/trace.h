@@ -21,3 +21,9 @@ bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *c
 /* The callback that @cpu has entered and not left, likewise. */
 bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *callback,
 			    size_t size);
+
+/*
+ * Adds what the trace in force tells to env->profile. Called before the instance is removed;
+ * without a profile or a trace it does nothing. Allocates nothing.
+ */
+void trace_read_profile(const struct step_env *env);

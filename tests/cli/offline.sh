@@ -371,4 +371,42 @@ krun --restore --measure --json
 verdict "measure: restore" 0 'done' as-asked
 json_is "measure: restore" '[.findings[] | select(.rule == "measure-left-out")] | length' 1
 
+# is_xml FILE - valid XML, as far as this machine can tell
+is_xml() {
+	if command -v xmllint >/dev/null; then
+		xmllint --noout "$1"
+	elif command -v python3 >/dev/null; then
+		python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$1"
+	fi
+}
+
+tree_2s
+picture=$t/picture.svg
+krun --socket 1 --profile --json
+verdict "profile" 0 'done' as-asked
+json_is "profile" '.result.profile.traced' false
+json_is "profile" '[.result.profile.changes[].cpu] | map(tostring) | join(",")' "$(expand_down 8-15,24-31)"
+json_is "profile" '[.result.profile.changes[] | .online] | unique | tostring' '[false]'
+json_is "profile" '[.result.profile.steps[] | .kind + "=" + (.undo | tostring)] |
+	(index("rcu.expedite=false") < index("cpu.offline=false")) and
+	(index("cpu.offline=false") < index("rcu.expedite=true"))' true
+json_is "profile" '.result | .profile.seconds <= .seconds' true
+krun --restore --profile="$picture"
+status "profile: restore" 0
+out_says "profile: restore" '16 changes of CPUs took'
+out_says "profile: restore" 'not traced'
+ok "profile: the picture is valid" is_xml "$picture"
+ok "profile: the picture has the CPUs" grep -q 'cpu 24 online' "$picture"
+rm -f "$picture"
+krun --socket 7 --profile="$picture"
+status "profile: an error" 2
+ok "profile: no picture of nothing" not test -e "$picture"
+echo before >"$picture"
+krun --socket 1 --dry-run --profile="$picture"
+is "profile: a dry run leaves a file alone" before "$(cat "$picture")"
+krun --socket 7 --profile="$picture"
+is "profile: so does an error" before "$(cat "$picture")"
+krun --socket 1 --json
+json_is "no profile" '.result.profile' null
+
 done_testing

@@ -58,6 +58,13 @@ done
 for value in '' 0 -1 1.5 a 3600001 99999999999; do
 	usage 'pace' "--pace=$value" --cpu 31
 done
+for value in '' a .svg a.png /tmp/svg; do
+	usage 'profile' "--profile=$value" --cpu 31
+done
+usage 'profile' --profile --list
+usage 'word' --cpu 31 --profile word
+usage 'measure' --measure --list
+usage 'nowhere' --cpu 31 --profile=/nowhere/at/all.svg
 usage 'pace' --pace=5 --status
 usage '.' --core-of=
 usage '.' --l3-of=3-1

@@ -2,6 +2,7 @@
 /* t-trace.c - tests of what a trace tells: the callback that failed, the one that does not end */
 #include "host/trace.h"
 
+#include "base/profile.h"
 #include "guard.h"
 #include "tap.h"
 #include "temp.h"
@@ -215,6 +216,67 @@ static void test_without_memory(void)
 		is_int((long long)nr, 0, "none is asked for");
 }
 
+/* ---- the profile ------------------------------------------------------------------------- */
+
+#define AT(time, event) "  kworker/0:0-9       [000] .N...   " time ": " event "\n"
+
+static const char removal[] =
+	"# tracer: nop\n#\n# entries-in-buffer/entries-written: 8/20   #P:8\n#\n" AT(
+		"22.500000", "cpuhp_enter: cpu: 0007 target: 145 step: 236 (cpuhp_kick_ap_work)")
+		AT("22.600000",
+		   "cpuhp_enter: cpu: 0007 target: 145 step: 235 (sched_cpu_deactivate)")
+			AT("22.700000", "cpuhp_exit:  cpu: 0007  state: 234 step: 235 ret: 0") AT(
+				"22.900000", "cpuhp_exit:  cpu: 0007  state: 145 step: 236 ret: 0")
+				AT("23.000000", "cpuhp_multi_enter: cpu: 0007 target: 0 step: 22 "
+						"(bio_cpu_dead [block])") AT(
+					"23.000100",
+					"cpuhp_exit:  cpu: 0007  state: 21 step: 22 ret: 0")
+					AT("23.000200", "cpuhp_multi_enter: cpu: 0007 target: 0 "
+							"step: 22 (bio_cpu_dead [block])")
+						AT("23.000400", "cpuhp_exit:  cpu: 0007  state: 21 "
+								"step: 22 ret: -5");
+
+static void is_profiled(const struct profile_callback *callback, const char *name, unsigned int nr,
+			double seconds)
+{
+	is_str(callback->name, name, "profile: the name of %s", name);
+	is_int(callback->nr, nr, "profile: calls of %s", name);
+	if (!ok(callback->seconds > seconds - 1e-6 && callback->seconds < seconds + 1e-6,
+		"profile: time of %s", name))
+		diag("%.6f", callback->seconds);
+}
+
+static void test_profile(void)
+{
+	struct step_env env = make_env();
+	size_t nr_allocated;
+
+	temp_write(INSTANCE "/trace", removal);
+	trace_read_profile(&env);
+	if (!ok(!profile_new(8, 1, &env.profile), "profile: made"))
+		return;
+	profile_add_change(env.profile, 7, false, 22.4, 23.1);
+	guard_begin();
+	trace_read_profile(&env);
+	nr_allocated = guard_end();
+	if (guard_can_see())
+		is_int((long long)nr_allocated, 0, "profile: reading allocates nothing");
+	is_int(profile_finish(env.profile), 0, "profile: finished");
+	ok(env.profile->is_traced, "profile: there was a trace");
+	is_int((long long)env.profile->nr_lost, 12, "profile: what the kernel has overwritten");
+	is_int((long long)env.profile->nr_callbacks, 3, "profile: callbacks");
+	is_profiled(&env.profile->callbacks[0], "cpuhp_kick_ap_work", 1, 0.3);
+	is_profiled(&env.profile->callbacks[1], "sched_cpu_deactivate", 1, 0.1);
+	is_profiled(&env.profile->callbacks[2], "bio_cpu_dead", 2, 0.0003);
+	ok(env.profile->changes[0].in_callbacks > 0.1002 &&
+		   env.profile->changes[0].in_callbacks < 0.1004,
+	   "profile: waiting in the kernel's own frame is not in a callback");
+	env.trace_instance = NULL;
+	trace_read_profile(&env);
+	is_int((long long)env.profile->nr_spans, 4, "profile: nothing is read without a trace");
+	profile_free(env.profile);
+}
+
 int main(void)
 {
 	temp_make();
@@ -224,6 +286,7 @@ int main(void)
 	test_long_line();
 	test_long_name();
 	test_none();
+	test_profile();
 	test_without_memory();
 	root_close(root);
 	temp_remove();
