@@ -67,6 +67,7 @@ complete -c cpuoff -l method -x -a 'auto sequential' -d 'How the kernel is made 
 complete -c cpuoff -l on-error -x -a 'rollback stop continue' -d 'What to do when a CPU cannot go'
 complete -c cpuoff -l timeout -x -d 'Give up waiting for one CPU after so long'
 complete -c cpuoff -l pace -x -d 'Pause so many milliseconds between two CPUs'
+complete -c cpuoff -l boost -d 'What CPUs wait for runs real-time meanwhile'
 complete -c cpuoff -l measure -d 'Measure how late a real-time thread is woken'
 complete -c cpuoff -l profile -d 'Show what the time went into'
 complete -c cpuoff -l no-expedite -d 'Do not expedite RCU grace periods'

@@ -46,6 +46,7 @@ struct request {
 	double timeout; /* seconds per CPU, 0: none */
 	double pace;	/* seconds between two changes of CPUs, 0: none */
 	bool dry_run;
+	bool boost;
 	bool measure;
 	bool profile;
 	bool no_expedite;

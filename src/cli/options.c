@@ -37,6 +37,7 @@ enum option {
 	OPTION_PACE,
 	OPTION_MEASURE,
 	OPTION_PROFILE,
+	OPTION_BOOST,
 	OPTION_NO_EXPEDITE,
 	OPTION_SKIP_UNPLUGGABLE,
 	OPTION_ALLOW_CPU0,
@@ -101,6 +102,7 @@ static struct poptOption control_options[] = {
 	FLAG("measure", 0, OPTION_MEASURE, "measure how late a real-time thread is woken"),
 	{ "profile", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_PROFILE,
 	  "show what the time went into, and draw it", "FILE.svg" },
+	FLAG("boost", 0, OPTION_BOOST, "what CPUs wait for runs real-time meanwhile"),
 	FLAG("no-expedite", 0, OPTION_NO_EXPEDITE, "do not expedite RCU grace periods"),
 	FLAG("skip-unpluggable", 0, OPTION_SKIP_UNPLUGGABLE, "leave CPUs that cannot go"),
 	FLAG("allow-cpu0", 0, OPTION_ALLOW_CPU0, "CPU 0 may go"),
@@ -153,6 +155,7 @@ static const struct {
 	{ OPTION_PACE, "pace", CHANGES },
 	{ OPTION_MEASURE, "measure", CHANGES },
 	{ OPTION_PROFILE, "profile", CHANGES },
+	{ OPTION_BOOST, "boost", CHANGES },
 	{ OPTION_NO_EXPEDITE, "no-expedite", CHANGES },
 	{ OPTION_SKIP_UNPLUGGABLE, "skip-unpluggable", ON(ACTION_OFFLINE) },
 	{ OPTION_ALLOW_CPU0, "allow-cpu0", ON(ACTION_OFFLINE) },
@@ -319,6 +322,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_PROFILE:
 		request->profile = true;
 		set_profile_file(parser, given_value(value));
+		break;
+	case OPTION_BOOST:
+		request->boost = true;
 		break;
 	case OPTION_NO_EXPEDITE:
 		request->no_expedite = true;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "host/boost.h"
 #include "host/cpusets.h"
 #include "host/hotplug.h"
 #include "host/irqbalance.h"
@@ -17,6 +18,7 @@
 
 const struct step_kind *const kinds[] = {
 	&rcu_kind, /* first: all that follows waits for grace periods, too */
+	&boost_kind,
 	&trace_kind,
 	&irqbalance_kind,
 	&partition_others_kind,

@@ -356,6 +356,13 @@ bool task_is_pinned_to(const struct task *task, const struct machine *machine,
 	return is_inside;
 }
 
+bool tasks_is_same(const struct root *root, pid_t tid, unsigned long long start)
+{
+	struct stat_fields fields;
+
+	return !read_stat(root, tid, &fields) && fields.start == start;
+}
+
 /* ---- masks ------------------------------------------------------------------------------- */
 
 /* The one mask that is written; of the size that every kernel takes. */
@@ -881,13 +888,6 @@ static int describe_keep(struct step *step, struct step_env *env)
 	return 0;
 }
 
-static bool is_alive(const struct step_env *env, const struct item *item)
-{
-	struct stat_fields fields;
-
-	return !read_stat(env->root, (pid_t)item->id, &fields) && fields.start == item->stamp;
-}
-
 static int apply_keep(struct step *step, struct step_env *env)
 {
 	for (size_t i = 0; i < step->nr_items; i++) {
@@ -895,7 +895,8 @@ static int apply_keep(struct step *step, struct step_env *env)
 
 		/* it may have ended, or may not be changed: then there is nothing that could be
 		 * kept */
-		item->state = is_alive(env, item) && !put_back_mask((pid_t)item->id, item->before)
+		item->state = tasks_is_same(env->root, (pid_t)item->id, item->stamp) &&
+					      !put_back_mask((pid_t)item->id, item->before)
 				      ? STATE_APPLIED
 				      : STATE_FAILED;
 	}

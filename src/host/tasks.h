@@ -56,6 +56,9 @@ bool task_is_pinned(const struct task *task, const struct machine *machine);
 bool task_is_pinned_to(const struct task *task, const struct machine *machine,
 		       hwloc_const_bitmap_t target);
 
+/* True where thread @tid has not ended: it is the one that began at @start. Allocates nothing. */
+bool tasks_is_same(const struct root *root, pid_t tid, unsigned long long start);
+
 /*
  * Moves this process to @cpus, so that it is not pushed around by its own work; children inherit
  * it. A mask of any size works. Returns 0 or -errno.

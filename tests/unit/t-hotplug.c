@@ -7,6 +7,7 @@
 #include "core/kinds.h"
 #include "core/plan.h"
 #include "guard.h"
+#include "host/boost.h"
 #include "host/methods.h"
 #include "host/rcu.h"
 #include "host/trace.h"
@@ -92,7 +93,8 @@ static void test_kinds(void)
 	}
 	ok(!kinds_find("cpu.offlin") && !kinds_find(""), "other names are no kinds");
 	is_int((long long)place_of(&rcu_kind), 0, "rcu.expedite is applied first");
-	is_int((long long)place_of(&trace_kind), 1, "then trace.instance");
+	is_int((long long)place_of(&boost_kind), 1, "then task.boost");
+	is_int((long long)place_of(&trace_kind), 2, "then trace.instance");
 	is_int((long long)place_of(&hotplug_kind), (long long)nr - 1, "cpu.offline last");
 	ok(trace_kind.undo_rank > rcu_kind.undo_rank, "trace.instance is undone last");
 }
