@@ -156,11 +156,12 @@ int hotplug_set(struct step_env *env, struct item *item, bool online, struct onl
 	return r;
 }
 
+/* After a signal somebody waits for the end: it ends this pause, and there is no other one. */
 void hotplug_pace(const struct step_env *env)
 {
 	double left = env->last_change > 0 ? env->request->pace : 0;
 
-	while (left > 0 && watcher_interrupts(env->watcher) <= env->interrupts_allowed) {
+	while (left > 0 && !watcher_interrupts(env->watcher)) {
 		left = env->last_change + env->request->pace - util_now();
 		if (left > 0)
 			util_sleep(left < PACE_LOOK ? left : PACE_LOOK);

@@ -677,6 +677,20 @@ static void test_signal_in_pause(void)
 	scene_close(&scene);
 }
 
+static void test_signal_with_pace(void)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	scene.request.pace = 60;
+	fake_add((struct fake_rule){ .event = FAKE_SIGNAL, .cpu = 6, .direction = FAKE_DOWN });
+	is_outcome(scene_take(&scene), OUTCOME_ROLLED_BACK, "a signal and a pace");
+	is_int((long long)(fake.clock * 1000 + 0.5), 60000 + 4 * 250,
+	       "what is put back after a signal has no pauses");
+	is_as_before(&scene, "a signal and a pace");
+	scene_close(&scene);
+}
+
 /* Both come before the kernel has answered: nothing is put back. */
 static void test_two_signals_at_once(void)
 {
@@ -898,6 +912,7 @@ int main(void)
 	test_pace(2, 7, "a pace of two seconds");
 	test_paced_rollback();
 	test_signal_in_pause();
+	test_signal_with_pace();
 	test_callback();
 	test_injected();
 	test_armed_only();
