@@ -35,6 +35,6 @@ int hotplug_set(struct step_env *env, struct item *item, bool online,
 
 /*
  * Waits until the request's pace has gone by since the last change of a CPU, or a signal has come.
- * To be called before each change before looking whether somebody wants to stop.
+ * To be called before each change, before looking whether somebody wants to stop.
  */
 void hotplug_pace(const struct step_env *env);
