@@ -111,6 +111,15 @@ static void draw_picture(const struct report *report, FILE *file)
 		fprintf(stderr, "cpuoff: %s could not be written: %s\n", name, strerror(-r));
 }
 
+/* Without memory for it there is none: what was done is told all the same. */
+static void finish_profile(struct report *report)
+{
+	if (!report->profile || !profile_finish(report->profile))
+		return;
+	profile_free(report->profile);
+	report->profile = NULL;
+}
+
 /* Draws where something was done; a file that was not there before is left only then. */
 static void close_picture(const struct report *report, const struct picture *picture)
 {
@@ -147,8 +156,7 @@ int main(int argc, const char **argv)
 		if (!r)
 			r = act(&session, &report);
 		progress_clear(&line);
-		if (report.profile && profile_finish(report.profile))
-			r = -ENOMEM;
+		finish_profile(&report);
 		close_picture(&report, &picture);
 		if (r >= 0) {
 			log_result(&session, &report);

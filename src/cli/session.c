@@ -407,16 +407,17 @@ static int start_prober(const struct session *session, struct report *report,
 		return 0;
 	r = prober_new(session->root, env->machine, env->survivors, &prober);
 	if (!r)
-		r = report_add_measurement(report);
-	if (!r)
 		r = prober_start(prober);
 	if (r) {
 		prober_free(prober);
 		return r == -ENOMEM ? r : note_prober(report, r);
 	}
-	hwloc_bitmap_or(report->measurement->cpus, report->measurement->cpus, prober_cpus(prober));
-	report->measurement->is_realtime = prober_is_realtime(prober);
 	*ret_prober = prober;
+	if (report_add_measurement(report))
+		return -ENOMEM;
+	hwloc_bitmap_or(report->measurement->cpus, report->measurement->cpus, prober_cpus(prober));
+	report->measurement->is_realtime =
+		prober_is_realtime(prober) && (is_first || report->measurement->is_realtime);
 	return is_first && !prober_is_realtime(prober) ? note_prober(report, 0) : 0;
 }
 
@@ -439,7 +440,7 @@ int session_execute(struct session *session, struct report *report, struct run *
 		if (!r)
 			*ret_outcome = direction(run);
 		if (prober)
-			prober_stop(prober, &report->measurement->latency);
+			prober_stop(prober, r ? NULL : &report->measurement->latency);
 		prober_free(prober);
 		session->last_change = run->env->last_change;
 		writer_stop(run->env->writer);

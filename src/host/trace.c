@@ -71,16 +71,17 @@ static int write_setting(const struct step_env *env, const char *instance, const
 }
 
 /* So that a profile of many CPUs is whole. Where memory is short it stays as it is. */
-static int enlarge_buffer(const struct step_env *env, const char *instance)
+static void enlarge_buffer(const struct step_env *env, const char *instance)
 {
 	unsigned long kib = BUFFER_KIB_A_CHANGE * cpus_count(env->target);
 	char value[32];
 
 	if (kib <= BUFFER_KIB ||
 	    env->machine->memory_free_kib < 10 * kib * cpus_count(env->machine->online))
-		return 0;
+		return;
 	snprintf(value, sizeof(value), "%lu", kib);
-	return write_setting(env, instance, "buffer_size_kb", value);
+	if (write_setting(env, instance, "buffer_size_kb", value))
+		return;
 }
 
 /* A trace is a help, not a condition: without it a failure is told less well. */
@@ -97,7 +98,7 @@ static int apply(struct step *step, struct step_env *env)
 		r = write_setting(env, instance, "trace_clock", "mono");
 	}
 	if (!r && env->profile)
-		r = enlarge_buffer(env, instance);
+		enlarge_buffer(env, instance);
 	if (!r)
 		r = write_setting(env, instance, "events/cpuhp/enable", "1");
 	if (r) {
