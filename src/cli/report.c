@@ -183,6 +183,15 @@ int report_add_measurement(struct report *report)
 	return report->measurement && report->measurement->cpus ? 0 : -ENOMEM;
 }
 
+/* Without memory for it there is none: what was done is told all the same. */
+void report_finish_profile(struct report *report)
+{
+	if (!report->profile || !profile_finish(report->profile))
+		return;
+	profile_free(report->profile);
+	report->profile = NULL;
+}
+
 void report_free(struct report *report)
 {
 	report_drop_runs(report);

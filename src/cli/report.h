@@ -111,6 +111,9 @@ int report_add_measurement(struct report *report) _must_check_;
 /* Forgets what was read of the machine, to read it again. */
 void report_forget(struct report *report);
 
+/* When the profile is whole; without memory for its order there is none. */
+void report_finish_profile(struct report *report);
+
 void report_free(struct report *report);
 
 /* "as-before", "as-asked", "in-between": how the machine was left. */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* picture.h - the file that --profile=FILE.svg draws into */
+#pragma once
+
+#include "cli/report.h"
+
+struct picture {
+	FILE *file; /* NULL for none */
+	bool is_new;
+};
+
+/*
+ * Opens the file that the options name, before the first change: afterwards it would be too late to
+ * name another one. Returns 0, 1 where it cannot be written, which is in the findings then, or
+ * -ENOMEM.
+ */
+int picture_open(struct report *report, struct picture *ret_picture) _must_check_;
+
+/* Draws the report's profile where something was done; a file that was not there before is left
+ * only then. */
+void picture_close(const struct report *report, const struct picture *picture);
