@@ -31,6 +31,17 @@ static inline unsigned int cpus_next(hwloc_const_bitmap_t cpus, unsigned int cpu
 #define cpus_foreach(cpu, cpus)                                                                    \
 	for ((cpu) = cpus_next(cpus, CPU_NONE); (cpu) != CPU_NONE; (cpu) = cpus_next(cpus, cpu))
 
+/* The first CPU of @cpus that is in @among, too, or CPU_NONE. */
+static inline unsigned int cpus_first_among(hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t among)
+{
+	unsigned int cpu;
+
+	cpus_foreach(cpu, cpus)
+		if (hwloc_bitmap_isset(among, cpu))
+			break;
+	return cpu;
+}
+
 /*
  * Parses a cpulist, or a list of other ids: numbers and ranges parted by commas, and strides
  * ("0-31:2", also the kernel's "0-31:1/2"). Nothing else is accepted: no spaces, no empty part, no

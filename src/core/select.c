@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/confirm.h"
+
 /*
  * Lists are read up to this number where no id is higher: what does not exist can then be named
  * exactly.
@@ -615,21 +617,10 @@ static int match_node(struct context *ctx, const struct selector *selector, stru
 	return r;
 }
 
-/* The first online CPU of these, or CPU_NONE. */
-static unsigned int first_of(hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t online)
-{
-	unsigned int cpu;
-
-	cpus_foreach(cpu, cpus)
-		if (hwloc_bitmap_isset(online, cpu))
-			break;
-	return cpu;
-}
-
 /* Adds a die, core or cache; hwloc is asked for it by a CPU that it knows, an online one. */
 static int match_add(const struct context *ctx, hwloc_const_bitmap_t cpus, struct match *match)
 {
-	unsigned int first = first_of(cpus, ctx->machine->online);
+	unsigned int first = cpus_first_among(cpus, ctx->machine->online);
 
 	if (first != CPU_NONE && set_add(match->ids, first))
 		return -ENOMEM;
@@ -940,7 +931,7 @@ static bool is_later_thread(const struct context *ctx, const struct place *place
 	cpu = &ctx->machine->cpus[place->cpu];
 	if (!cpu->is_online)
 		return place->thread > 0 || has_online_sibling(ctx, place);
-	return cpu->siblings && first_of(cpu->siblings, ctx->machine->online) != place->cpu;
+	return cpu->siblings && cpus_first_among(cpu->siblings, ctx->machine->online) != place->cpu;
 }
 
 static int match_smt(struct context *ctx, struct match *match)
@@ -953,153 +944,6 @@ static int match_smt(struct context *ctx, struct match *match)
 }
 
 /* ---- hwloc confirms ---------------------------------------------------------------------- */
-
-static int hwloc_threads(const struct context *ctx, hwloc_bitmap_t ret_cpus)
-{
-	_cleanup_cpus_ hwloc_bitmap_t core = hwloc_bitmap_alloc();
-	hwloc_const_bitmap_t online = ctx->machine->online;
-	unsigned int cpu;
-
-	if (!core)
-		return -ENOMEM;
-	cpus_foreach(cpu, online) {
-		int r = topology_cpus(ctx->topology, TOPOLOGY_CORE, cpu, core);
-
-		if (r == -ENOMEM)
-			return r;
-		if (!r && first_of(core, online) != cpu && set_add(ret_cpus, cpu))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static enum topology_object object_of(enum selector_kind kind)
-{
-	switch (kind) {
-	case SELECT_SOCKET:
-		return TOPOLOGY_SOCKET;
-	case SELECT_NODE:
-		return TOPOLOGY_NODE;
-	case SELECT_DIE:
-		return TOPOLOGY_DIE;
-	case SELECT_L3_OF:
-		return TOPOLOGY_LAST_CACHE;
-	default:
-		return TOPOLOGY_CORE;
-	}
-}
-
-/* hwloc's CPUs of one object; none where it has no such object. */
-static int hwloc_object(const struct context *ctx, enum selector_kind kind, unsigned int id,
-			hwloc_bitmap_t ret_cpus)
-{
-	long socket;
-	int r = topology_cpus(ctx->topology, object_of(kind), id, ret_cpus);
-
-	/* a die that is the whole socket is no object of its own in hwloc */
-	if (r == -ENOENT && kind == SELECT_DIE) {
-		socket = ctx->machine->cpus[id].socket;
-		if (socket != CPU_ID_NONE)
-			r = topology_cpus(ctx->topology, TOPOLOGY_SOCKET, (unsigned int)socket,
-					  ret_cpus);
-	}
-	if (r == -ENOENT) {
-		hwloc_bitmap_zero(ret_cpus);
-		r = 0;
-	}
-	return r;
-}
-
-static int hwloc_match(const struct context *ctx, enum selector_kind kind, hwloc_const_bitmap_t ids,
-		       hwloc_bitmap_t ret_cpus)
-{
-	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-	unsigned int id;
-	int r;
-
-	if (!cpus)
-		return -ENOMEM;
-	if (kind == SELECT_SMT)
-		return hwloc_threads(ctx, ret_cpus);
-	cpus_foreach(id, ids) {
-		r = hwloc_object(ctx, kind, id, cpus);
-		if (!r)
-			r = set_unite(ret_cpus, cpus);
-		if (r)
-			return r;
-	}
-	return hwloc_bitmap_and(ret_cpus, ret_cpus, ctx->machine->online) ? -ENOMEM : 0;
-}
-
-static bool has_siblings(const struct machine *machine, hwloc_const_bitmap_t cpus)
-{
-	unsigned int cpu;
-
-	cpus_foreach(cpu, cpus)
-		if (!machine->cpus[cpu].siblings)
-			return false;
-	return true;
-}
-
-/* Each sharer of a cache must name the same sharers. */
-static int is_cache_complete(const struct context *ctx, hwloc_const_bitmap_t cpus,
-			     bool *ret_is_complete)
-{
-	_cleanup_cpus_ hwloc_bitmap_t sharers = hwloc_bitmap_alloc();
-	bool complete = true;
-	unsigned int cpu;
-
-	if (!sharers)
-		return -ENOMEM;
-	cpus_foreach(cpu, cpus) {
-		int r = topology_kernel_last_cache(ctx->root, ctx->machine, cpu, sharers);
-
-		if (!r && hwloc_bitmap_and(sharers, sharers, ctx->machine->online))
-			r = -ENOMEM;
-		if (r && r != -ENOENT)
-			return r;
-		complete = complete && !r && hwloc_bitmap_isincluded(sharers, cpus);
-	}
-	*ret_is_complete = complete;
-	return 0;
-}
-
-static bool is_in_two_nodes(const struct machine *machine, hwloc_const_bitmap_t cpus)
-{
-	unsigned int cpu;
-
-	for (size_t i = 0; i < machine->nr_nodes; i++)
-		cpus_foreach(cpu, cpus)
-			if (hwloc_bitmap_isset(machine->nodes[i].cpus, cpu) &&
-			    machine->cpus[cpu].node != machine->nodes[i].id)
-				return true;
-	return false;
-}
-
-/*
- * Whether the kernel's files alone leave no doubt of what a selector means: no online CPU is
- * without the number that is asked for, since it could belong to the selection, and none has two.
- */
-static int is_complete(const struct context *ctx, enum selector_kind kind,
-		       hwloc_const_bitmap_t cpus, bool *ret_is_complete)
-{
-	const struct machine *machine = ctx->machine;
-
-	*ret_is_complete = true;
-	if (kind == SELECT_L3_OF)
-		return is_cache_complete(ctx, cpus, ret_is_complete);
-	if (kind == SELECT_CORE_OF || kind == SELECT_SMT)
-		*ret_is_complete = has_siblings(machine, machine->online);
-	if (kind == SELECT_NODE)
-		*ret_is_complete = !is_in_two_nodes(machine, cpus);
-	if (kind != SELECT_SOCKET && kind != SELECT_DIE && kind != SELECT_CORE)
-		return 0;
-	for (size_t i = 0; i < ctx->nr_places; i++)
-		if (machine->cpus[ctx->places[i].cpu].is_online &&
-		    place_id(&ctx->places[i], kind) == CPU_ID_NONE)
-			*ret_is_complete = false;
-	return 0;
-}
 
 static int report_difference(struct context *ctx, const struct selector *selector,
 			     hwloc_const_bitmap_t kernel, hwloc_const_bitmap_t hwloc, bool complete)
@@ -1136,10 +980,10 @@ static int confirm(struct context *ctx, const struct selector *selector, const s
 		return tell(ctx, "hwloc-unavailable", SEVERITY_NOTE, NULL, NULL,
 			    "hwloc could not read this machine, so the selection rests on the "
 			    "kernel's files alone");
-	r = hwloc_match(ctx, selector->kind, match->ids, hwloc);
+	r = confirm_ask(ctx->machine, ctx->topology, selector->kind, match->ids, hwloc);
 	if (r || hwloc_bitmap_isequal(kernel, hwloc))
 		return r;
-	r = is_complete(ctx, selector->kind, kernel, &complete);
+	r = confirm_is_complete(ctx->root, ctx->machine, selector->kind, kernel, &complete);
 	return r ? r : report_difference(ctx, selector, kernel, hwloc, complete);
 }
 
