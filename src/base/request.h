@@ -26,6 +26,7 @@ enum action {
 	ACTION_RESTORE,
 	ACTION_STATUS,
 	ACTION_LIST,
+	ACTION_SERVICE,
 };
 
 enum on_error {

@@ -125,6 +125,14 @@ int operation_find_drift(const struct operation *operation, hwloc_const_bitmap_t
 	return 0;
 }
 
+const struct place *operation_find_place(const struct operation *operation, unsigned int cpu)
+{
+	for (size_t i = 0; i < operation->nr_places; i++)
+		if (operation->places[i].cpu == cpu && hwloc_bitmap_isset(operation->claim, cpu))
+			return &operation->places[i];
+	return NULL;
+}
+
 bool operation_is_in_force(const struct operation *operation)
 {
 	for (size_t i = 0; i < operation->nr_steps; i++)

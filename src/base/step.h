@@ -205,6 +205,9 @@ int operation_update_claim(struct operation *operation) _must_check_;
 int operation_find_drift(const struct operation *operation, hwloc_const_bitmap_t online,
 			 hwloc_bitmap_t ret_cpus) _must_check_;
 
+/* The place of @cpu, one that @operation claims, or NULL. */
+const struct place *operation_find_place(const struct operation *operation, unsigned int cpu);
+
 /* True where anything of the operation may be in force. */
 bool operation_is_in_force(const struct operation *operation);
 

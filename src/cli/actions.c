@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* actions.c - what the program does: take CPUs offline, restore, status, list */
+/* actions.c - what the program does: take CPUs offline, restore, status, list, service */
 #include "cli/actions.h"
 
 #include <errno.h>
@@ -34,15 +34,27 @@ static int list(struct session *session, struct report *report)
 	return 0;
 }
 
+/* The machine as it is: CPUs of the selection that are still online are in the way, too. */
+static int service(struct session *session, struct report *report)
+{
+	int r = session_gather(session, report);
+
+	if (!r)
+		r = session_resolve(session, report);
+	if (r || report_is_refused(report))
+		return r;
+	report_conclude(report, VERDICT_DONE, EXIT_DONE);
+	return session_judge_service(session, report, report->machine.online);
+}
+
 /* ---- the table --------------------------------------------------------------------------- */
 
 int actions_run(struct session *session, struct report *report)
 {
 	static int (*const actions[])(struct session *, struct report *) = {
-		[ACTION_OFFLINE] = actions_offline,
-		[ACTION_RESTORE] = actions_restore,
-		[ACTION_STATUS] = status,
-		[ACTION_LIST] = list,
+		[ACTION_OFFLINE] = actions_offline, [ACTION_RESTORE] = actions_restore,
+		[ACTION_STATUS] = status,	    [ACTION_LIST] = list,
+		[ACTION_SERVICE] = service,
 	};
 	int r = actions[report->options->request.action](session, report);
 	if (r == -EINVAL && findings_has(&report->findings, SEVERITY_REFUSE)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* actions.h - what the program does: take CPUs offline, restore, status, list */
+/* actions.h - what the program does: take CPUs offline, restore, status, list, service */
 #pragma once
 
 #include "cli/report.h"

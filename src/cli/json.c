@@ -342,19 +342,32 @@ static struct json_object *make_operations(const struct report *report)
 	return array;
 }
 
-/* Nothing is safe that was not looked at. */
-static struct json_object *make_service(void)
+static void add_blocker(struct json_object *blockers, const char *kind, const char *object,
+			const char *message)
 {
-	struct json_object *object = json_object_new_object(), *blockers = json_object_new_array();
 	struct json_object *blocker = json_object_new_object();
 
-	add(blocker, "kind", make_string("not-checked"));
-	add(blocker, "object", make_string("memory and devices"));
-	add(blocker, "message",
-	    make_string("cpuoff does not look at memory and devices: whether the "
-			"hardware can be removed is not known"));
+	add(blocker, "kind", make_string(kind));
+	add(blocker, "object", make_string(object));
+	add(blocker, "message", make_string(message));
 	json_object_array_add(blockers, blocker);
-	add(object, "safe_to_remove", json_object_new_boolean(false));
+}
+
+/* Nothing is safe that was not looked at. */
+static struct json_object *make_service(const struct report *report)
+{
+	struct json_object *object = json_object_new_object(), *blockers = json_object_new_array();
+	const struct service *service = &report->service;
+
+	for (size_t i = 0; i < service->nr; i++)
+		add_blocker(blockers, service->list[i].kind, service->list[i].object,
+			    service->list[i].message);
+	if (!report->has_service)
+		add_blocker(blockers, "not-checked", "memory and devices",
+			    "memory and devices were not looked at: whether the hardware can be "
+			    "removed is not known");
+	add(object, "safe_to_remove",
+	    json_object_new_boolean(report->has_service && service_is_safe(service)));
 	add(object, "blockers", blockers);
 	return object;
 }
@@ -377,31 +390,35 @@ static void add_change(const struct report *report, struct json_object *document
 	add(document, "findings", make_findings(&report->findings));
 	add(document, "steps", make_steps(report));
 	add(document, "result", make_result(report));
-	add(document, "service", make_service());
+	add(document, "service", make_service(report));
+}
+
+/* A selection that only asks. */
+static void add_selection(const struct report *report, hwloc_const_bitmap_t cpus,
+			  struct json_object *document)
+{
+	struct json_object *selection = json_object_new_object();
+
+	add(selection, "cpus", make_cpus(cpus));
+	add(selection, "count", json_object_new_int(cpus ? (int)cpus_count(cpus) : 0));
+	add(selection, "already_offline", make_cpus(report->selection.already_offline));
+	add(document, "selection", selection);
 }
 
 static void add_list(const struct report *report, struct json_object *document)
 {
-	struct json_object *selection;
-
 	add(document, "findings", make_findings(&report->findings));
 	add(document, "cpus", list_json(&report->machine));
-	if (!report->options->request.nr_selectors)
-		return;
-	selection = json_object_new_object();
-	add(selection, "cpus", make_cpus(report->target));
-	add(selection, "count", json_object_new_int((int)cpus_count(report->target)));
-	add(selection, "already_offline", make_cpus(report->selection.already_offline));
-	add(document, "selection", selection);
+	if (report->options->request.nr_selectors)
+		add_selection(report, report->target, document);
 }
 
 int json_print(const struct report *report)
 {
 	static const char *const actions[] = {
-		[ACTION_OFFLINE] = "offline",
-		[ACTION_RESTORE] = "restore",
-		[ACTION_STATUS] = "status",
-		[ACTION_LIST] = "list",
+		[ACTION_OFFLINE] = "offline", [ACTION_RESTORE] = "restore",
+		[ACTION_STATUS] = "status",   [ACTION_LIST] = "list",
+		[ACTION_SERVICE] = "service",
 	};
 	const struct request *request = &report->options->request;
 	struct json_object *document = json_object_new_object();
@@ -418,6 +435,10 @@ int json_print(const struct report *report)
 		add(document, "operations", make_operations(report));
 	} else if (request->action == ACTION_LIST) {
 		add_list(report, document);
+	} else if (request->action == ACTION_SERVICE) {
+		add(document, "findings", make_findings(&report->findings));
+		add_selection(report, report->selection.target, document);
+		add(document, "service", make_service(report));
 	} else {
 		add_change(report, document);
 	}

@@ -245,7 +245,7 @@ static int move_and_take(struct session *session, struct report *report, hwloc_c
 	return r;
 }
 
-int actions_offline(struct session *session, struct report *report)
+static int take(struct session *session, struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t claim = hwloc_bitmap_alloc();
 	int r;
@@ -276,4 +276,37 @@ int actions_offline(struct session *session, struct report *report)
 		r = report->options->request.dry_run ? 0 : session_lock(session, report);
 	} while (r > 0);
 	return r ? 0 : move_and_take(session, report, claim);
+}
+
+/* What runs once all is done; in a dry run, what would. */
+static int find_online(struct session *session, struct report *report, hwloc_bitmap_t ret_online)
+{
+	static struct online_mask mask;
+	struct step_env env;
+
+	if (report->options->request.dry_run) {
+		bool would_go =
+			report->verdict == VERDICT_READY || report->verdict == VERDICT_PARTIAL;
+
+		return (would_go ? hwloc_bitmap_andnot(ret_online, report->machine.online,
+						       report->target)
+				 : hwloc_bitmap_copy(ret_online, report->machine.online))
+			       ? -ENOMEM
+			       : 0;
+	}
+	session_init_env(session, report, &env);
+	if (hotplug_read_online(&env, &mask))
+		return hwloc_bitmap_copy(ret_online, report->machine.online) ? -ENOMEM : 0;
+	return cpus_parse_kernel(mask.text, report->machine.nr_cpus - 1, ret_online);
+}
+
+int actions_offline(struct session *session, struct report *report)
+{
+	_cleanup_cpus_ hwloc_bitmap_t online = hwloc_bitmap_alloc();
+	int r = online ? take(session, report) : -ENOMEM;
+
+	if (r || report->verdict == VERDICT_INVALID || !report->selection.target)
+		return r;
+	r = find_online(session, report, online);
+	return r ? r : session_judge_service(session, report, online);
 }

@@ -11,7 +11,7 @@
 
 #define ON(action) (1U << (action))
 #define CHANGES	   (ON(ACTION_OFFLINE) | ON(ACTION_RESTORE))
-#define SELECTS	   (CHANGES | ON(ACTION_LIST))
+#define SELECTS	   (CHANGES | ON(ACTION_LIST) | ON(ACTION_SERVICE))
 #define ANY	   (SELECTS | ON(ACTION_STATUS))
 
 /* The values of options that have a few. */
@@ -28,6 +28,7 @@ enum option {
 	OPTION_RESTORE = 2000,
 	OPTION_STATUS,
 	OPTION_LIST,
+	OPTION_SERVICE,
 	OPTION_DRY_RUN,
 	OPTION_MIGRATE,
 	OPTION_PINNED,
@@ -88,6 +89,7 @@ static struct poptOption action_options[] = {
 	  "undo an operation, or bring the selected CPUs back", "ID|all" },
 	FLAG("status", 0, OPTION_STATUS, "show the operations in force"),
 	FLAG("list", 0, OPTION_LIST, "show the machine, and what a selection means"),
+	FLAG("service", 0, OPTION_SERVICE, "say whether the hardware of these CPUs can be removed"),
 	FLAG("dry-run", 0, OPTION_DRY_RUN, "show the whole plan and change nothing"),
 	POPT_TABLEEND,
 };
@@ -169,6 +171,7 @@ static const char *const action_names[] = {
 	[ACTION_RESTORE] = "--restore",
 	[ACTION_STATUS] = "--status",
 	[ACTION_LIST] = "--list",
+	[ACTION_SERVICE] = "--service",
 };
 
 struct parser {
@@ -291,6 +294,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_LIST:
 		set_action(parser, ACTION_LIST);
 		break;
+	case OPTION_SERVICE:
+		set_action(parser, ACTION_SERVICE);
+		break;
 	case OPTION_DRY_RUN:
 		request->dry_run = true;
 		break;
@@ -392,7 +398,7 @@ static void check_limits(struct parser *parser)
 	if (request->nr_selectors && !(SELECTS & ON(request->action)))
 		complain(parser, "a selection cannot be used with %s",
 			 action_names[request->action]);
-	if (!request->nr_selectors && !parser->has_action)
+	if (!request->nr_selectors && (!parser->has_action || request->action == ACTION_SERVICE))
 		complain(parser, "nothing is selected: name the CPUs, for example with --node 2");
 	if (parser->options->quiet && parser->options->verbose)
 		complain(parser, "--quiet and --verbose cannot be used together");
@@ -492,8 +498,8 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 	int r = -ENOMEM;
 
 	if (context && options.command) {
-		poptSetOtherOptionHelp(context,
-				       "SELECTION | --restore[=ID|all] | --status | --list");
+		poptSetOtherOptionHelp(
+			context, "SELECTION | --restore[=ID|all] | --status | --list | --service");
 		r = parse(context, &parser);
 	}
 	poptFreeContext(context);

@@ -99,6 +99,8 @@ void report_forget(struct report *report)
 	cgroups_free(&report->cgroups);
 	machine_free(&report->machine);
 	selection_free(&report->selection);
+	service_free(&report->service);
+	report->has_service = false;
 	journals_free(&report->journals);
 }
 

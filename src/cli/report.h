@@ -9,6 +9,7 @@
 #include "core/journal.h"
 #include "core/run.h"
 #include "core/select.h"
+#include "core/service.h"
 #include "host/cgroups.h"
 #include "host/prober.h"
 #include "host/tasks.h"
@@ -58,6 +59,9 @@ struct report {
 	hwloc_bitmap_t survivors; /* CPUs online that stay so */
 	const char *method;	  /* NULL where none was chosen */
 	const char *evacuation;
+
+	struct service service; /* the service verdict, where it was judged */
+	bool has_service;
 
 	struct journals journals; /* operations in force before this one */
 	struct run *runs; /* one an operation that was made, or undone; in a dry run: planned */

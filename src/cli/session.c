@@ -189,6 +189,25 @@ int session_judge(const struct session *session, struct report *report,
 	return preflight(&facts, &report->findings);
 }
 
+int session_judge_service(const struct session *session, struct report *report,
+			  hwloc_const_bitmap_t online)
+{
+	const struct selection *selection = &report->selection;
+	_cleanup_cpus_ hwloc_bitmap_t part = hwloc_bitmap_alloc();
+	const struct operation **operations = NULL;
+	size_t nr;
+	int r = part ? session_list_others(&report->journals, NULL, &operations, &nr) : -ENOMEM;
+
+	if (!r && hwloc_bitmap_or(part, selection->target, selection->already_offline))
+		r = -ENOMEM;
+	if (!r)
+		r = service_judge(session->root, &report->machine, operations, nr, part, online,
+				  &report->service);
+	report->has_service = !r;
+	free(operations);
+	return r;
+}
+
 /* ---- the lock ---------------------------------------------------------------------------- */
 
 static int refuse_locked(struct report *report, pid_t holder)

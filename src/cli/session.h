@@ -42,6 +42,13 @@ int session_pick_ways(struct report *report, struct step_env *env,
 /* Resolves the request's selectors into report->selection. */
 int session_resolve(struct session *session, struct report *report) _must_check_;
 
+/*
+ * Judges whether the hardware of the selection can be removed while the CPUs @online run, and puts
+ * it into report->service. Returns 0 or -errno.
+ */
+int session_judge_service(const struct session *session, struct report *report,
+			  hwloc_const_bitmap_t online) _must_check_;
+
 /* Runs the rules of @preflight over report->target; @places are those of CPUs to bring back. */
 int session_judge(const struct session *session, struct report *report,
 		  int (*preflight)(const struct facts *, struct findings *),

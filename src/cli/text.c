@@ -74,6 +74,26 @@ static void print_failures(const struct report *report)
 	}
 }
 
+/* ---- the service verdict ----------------------------------------------------------------- */
+
+/* @when: "", or what a forecast supposes. */
+static void print_service(const struct report *report, const char *when)
+{
+	const struct service *service = &report->service;
+
+	if (!report->has_service)
+		return;
+	if (service_is_safe(service)) {
+		printf("%-14s %ssafe to remove: no CPU, memory or device of it is in use\n",
+		       "hardware", when);
+		return;
+	}
+	printf("%-14s %snot safe to remove, %zu thing%s in the way\n", "hardware", when,
+	       service->nr, service->nr == 1 ? " is" : "s are");
+	for (size_t i = 0; i < service->nr; i++)
+		printf("  %-12s %s\n", service->list[i].kind, service->list[i].message);
+}
+
 /* ---- the plan ---------------------------------------------------------------------------- */
 
 static void print_cpus(const char *title, hwloc_const_bitmap_t cpus, const char *rest)
@@ -167,6 +187,7 @@ static void print_plan(const struct report *report)
 		printf("%-14s method %s, work is moved by: %s\n", "how", report->method,
 		       report->evacuation);
 	print_steps(report);
+	print_service(report, "once they are off: ");
 	printf("This was a dry run: nothing was changed.\n");
 }
 
@@ -308,6 +329,9 @@ static void print_change(const struct report *report)
 		print_profile(report->profile, report->options->verbose);
 	if (report->nr_runs && report->options->verbose && !report->options->request.dry_run)
 		print_steps(report);
+	if (!report->options->request.dry_run &&
+	    report->options->request.action == ACTION_OFFLINE && report->verdict != VERDICT_REFUSED)
+		print_service(report, "");
 }
 
 static void print_status(const struct report *report)
@@ -351,6 +375,8 @@ void text_print(const struct report *report)
 	else if (report->options->request.action == ACTION_LIST)
 		list_print(&report->machine,
 			   report->options->request.nr_selectors ? &report->selection : NULL);
+	else if (report->options->request.action == ACTION_SERVICE)
+		print_service(report, "");
 	else
 		print_change(report);
 }

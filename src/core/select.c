@@ -1239,20 +1239,18 @@ static int add_notes(struct context *ctx, const struct request *request)
 /* The kernel's own word goes first; journals say where the CPUs are that it hides. */
 static void place_from_journal(struct place *place, const struct operation *operation)
 {
-	for (size_t i = 0; i < operation->nr_places; i++) {
-		const struct place *kept = &operation->places[i];
+	const struct place *kept = operation_find_place(operation, place->cpu);
 
-		if (kept->cpu != place->cpu || !hwloc_bitmap_isset(operation->claim, kept->cpu))
-			continue;
-		if (place->socket == CPU_ID_NONE && place->core == CPU_ID_NONE) {
-			place->socket = kept->socket;
-			place->die = kept->die;
-			place->core = kept->core;
-			place->thread = kept->thread;
-		}
-		if (place->node == CPU_ID_NONE)
-			place->node = kept->node;
+	if (!kept)
+		return;
+	if (place->socket == CPU_ID_NONE && place->core == CPU_ID_NONE) {
+		place->socket = kept->socket;
+		place->die = kept->die;
+		place->core = kept->core;
+		place->thread = kept->thread;
 	}
+	if (place->node == CPU_ID_NONE)
+		place->node = kept->node;
 }
 
 static struct place *read_places(const struct machine *machine,

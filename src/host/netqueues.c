@@ -7,25 +7,10 @@
 #include <string.h>
 
 #include "host/maskfiles.h"
+#include "host/names.h"
 #include "host/root.h"
 
 #define NET_DIR "sys/class/net"
-
-static int list_devices(const struct root *root, struct names *ret_names)
-{
-	DIR *dir = root_opendir(root, NET_DIR);
-	const struct dirent *entry;
-	int r = 0;
-
-	if (!dir)
-		return 0;
-	while (!r && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			r = names_add(ret_names, entry->d_name);
-	closedir(dir);
-	names_sort(ret_names);
-	return r;
-}
 
 static bool is_rewritten_by_driver(const struct root *root, const char *device)
 {
@@ -69,7 +54,7 @@ static int describe(struct step *step, struct step_env *env)
 	r = spread_init(&spread, env);
 	if (r)
 		return r == -ENODEV ? 0 : r;
-	r = list_devices(env->root, &names);
+	r = names_list(env->root, &names, NET_DIR);
 	for (size_t i = 0; !r && i < names.nr; i++)
 		r = plan_device(step, env, &spread, names.list[i]);
 	return r;

@@ -267,6 +267,23 @@ static int open_parent(const struct root *root, const char *path, const char **r
 	return root_openat(root, O_PATH | O_DIRECTORY, parent);
 }
 
+int root_readlink(const struct root *root, const char *path, char *buffer, size_t size)
+{
+	const char *name;
+	_cleanup_close_ int fd = open_parent(root, path, &name);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = readlinkat(fd, name, buffer, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size)
+		return -ENAMETOOLONG;
+	buffer[n] = '\0';
+	return 0;
+}
+
 int root_mkdir(const struct root *root, const char *path)
 {
 	const char *name;

@@ -71,6 +71,13 @@ int root_read_cpumask(const struct root *root, unsigned int max, hwloc_bitmap_t 
  */
 int root_write(const struct root *root, const char *value, const char *path) _must_check_;
 
+/*
+ * Reads the text of a symbolic link, which is not followed, into the caller's @buffer. Returns 0,
+ * -EINVAL where it is no link, or another -errno.
+ */
+int root_readlink(const struct root *root, const char *path, char *buffer,
+		  size_t size) _must_check_;
+
 int root_mkdir(const struct root *root, const char *path) _must_check_;
 int root_rmdir(const struct root *root, const char *path) _must_check_;
 

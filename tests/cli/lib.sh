@@ -199,6 +199,34 @@ new_rules() {
 	rm -f "$t.shim/state"
 }
 
+# block NODE NUMBER STATE ZONE - a memory block of 128 MiB
+block() {
+	mkdir -p "$t/sys/devices/system/memory/memory$2"
+	echo 8000000 >"$t/sys/devices/system/memory/block_size_bytes"
+	echo "$3" >"$t/sys/devices/system/memory/memory$2/state"
+	echo "$4" >"$t/sys/devices/system/memory/memory$2/valid_zones"
+	ln -s "../../memory/memory$2" "$t/sys/devices/system/node/node$1/memory$2"
+}
+
+# pci ADDRESS NODE CLASS DRIVER|- LOCAL-CPUS - a PCI device below the root bridge
+pci() {
+	pci_dir=$t/sys/devices/pci0000:00/$1
+	mkdir -p "$pci_dir" "$t/sys/bus/pci/devices"
+	ln -s "../../../devices/pci0000:00/$1" "$t/sys/bus/pci/devices/$1"
+	echo "$2" >"$pci_dir/numa_node"
+	echo "$3" >"$pci_dir/class"
+	echo "$5" >"$pci_dir/local_cpulist"
+	[ "$4" = - ] || ln -s "../../../bus/pci/drivers/$4" "$pci_dir/driver"
+}
+
+# on_pci ADDRESS CLASS PATH - a name of a class (net, block) on that device, PATH below it
+on_pci() {
+	on_pci_path=devices/pci0000:00/$1/$3
+	mkdir -p "$t/sys/$on_pci_path" "$t/sys/class/$2"
+	ln -s "../../$on_pci_path" "$t/sys/class/$2/${3##*/}"
+	on_pci_path=$t/sys/$on_pci_path
+}
+
 online() {
 	cat "$t/sys/devices/system/cpu/online"
 }
