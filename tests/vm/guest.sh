@@ -226,6 +226,19 @@ until_online_differs() {
 	done
 }
 
+# plug_cpu CPU SOCKET CORE THREAD - put a CPU into the machine, by the monitor of the
+# guest's own qemu: only with "# hotplug"
+plug_cpu() {
+	stty -F /dev/ttyS2 raw -echo
+	echo "device_add Skylake-Server-v1-x86_64-cpu,id=cpu$1,socket-id=$2,die-id=0,core-id=$3,thread-id=$4" \
+		>/dev/ttyS2
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		[ ! -d "$C/cpu$1" ] || return 0
+		sleep 0.2
+	done
+	return 1
+}
+
 # state_number NAME - of a hotplug state; the numbers differ between kernels
 state_number() {
 	sed -n "s|^ *\([0-9]*\): $1\$|\1|p" $C/hotplug/states
