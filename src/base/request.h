@@ -56,6 +56,7 @@ struct request {
 	bool strict;
 	bool force;
 	bool wait;
+	bool eject;
 };
 
 /* The option's name without dashes: "socket", "core-of". */

@@ -15,6 +15,7 @@
 enum phase {
 	PHASE_MOVING,	 /* work leaves the target */
 	PHASE_REMOVING,	 /* CPUs go offline */
+	PHASE_EJECTING,	 /* CPUs are given back to the firmware */
 	PHASE_RETURNING, /* CPUs come online */
 	PHASE_WAITING,	 /* for another cpuoff, or for a write that the kernel has not answered */
 };

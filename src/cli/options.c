@@ -45,6 +45,7 @@ enum option {
 	OPTION_STRICT,
 	OPTION_FORCE,
 	OPTION_WAIT,
+	OPTION_EJECT,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_JSON,
@@ -110,7 +111,10 @@ static struct poptOption control_options[] = {
 	FLAG("allow-cpu0", 0, OPTION_ALLOW_CPU0, "CPU 0 may go"),
 	FLAG("strict", 0, OPTION_STRICT, "warnings refuse"),
 	FLAG("force", 0, OPTION_FORCE, "accept the refusals that may be accepted"),
-	FLAG("wait", 0, OPTION_WAIT, "wait for another cpuoff that runs"),
+	FLAG("wait", 0, OPTION_WAIT,
+	     "wait for another cpuoff that runs, and for ejected CPUs to be plugged in"),
+	FLAG("eject", 0, OPTION_EJECT,
+	     "give the CPUs back to the firmware (ACPI) once they are off"),
 	POPT_TABLEEND,
 };
 
@@ -164,6 +168,7 @@ static const struct {
 	{ OPTION_STRICT, "strict", CHANGES },
 	{ OPTION_FORCE, "force", CHANGES },
 	{ OPTION_WAIT, "wait", CHANGES },
+	{ OPTION_EJECT, "eject", ON(ACTION_OFFLINE) },
 };
 
 static const char *const action_names[] = {
@@ -349,6 +354,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_WAIT:
 		request->wait = true;
+		break;
+	case OPTION_EJECT:
+		request->eject = true;
 		break;
 	case OPTION_QUIET:
 		options->quiet = true;

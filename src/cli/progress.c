@@ -24,9 +24,8 @@ void progress_clear(struct progress_line *line)
 static const char *name_phase(enum phase phase)
 {
 	static const char *const names[] = {
-		[PHASE_MOVING] = "moving",
-		[PHASE_REMOVING] = "removing",
-		[PHASE_RETURNING] = "bringing back",
+		[PHASE_MOVING] = "moving",     [PHASE_REMOVING] = "removing",
+		[PHASE_EJECTING] = "ejecting", [PHASE_RETURNING] = "bringing back",
 		[PHASE_WAITING] = "waiting",
 	};
 

@@ -20,6 +20,7 @@ struct returns {
 	struct returning *list;
 	size_t nr;
 	hwloc_bitmap_t standby; /* CPUs that would return but for being on standby */
+	hwloc_bitmap_t absent;	/* ... but for not being in the machine: ejected, not plugged in */
 };
 
 static void returns_free(struct returns *returns)
@@ -52,6 +53,18 @@ static int leave_standby(const struct report *report, hwloc_bitmap_t scope, stru
 	return hwloc_bitmap_andnot(scope, scope, returns->standby) < 0 ? -ENOMEM : 0;
 }
 
+/* What was ejected comes back once somebody plugs it in. The others do now. */
+static int leave_absent(const struct report *report, hwloc_bitmap_t scope, struct returns *returns)
+{
+	unsigned int cpu;
+
+	cpus_foreach(cpu, scope)
+		if (!machine_has_cpu(&report->machine, cpu) &&
+		    hwloc_bitmap_set(returns->absent, cpu))
+			return -ENOMEM;
+	return hwloc_bitmap_andnot(scope, scope, returns->absent) < 0 ? -ENOMEM : 0;
+}
+
 static int add_returning(const struct report *report, struct returns *returns,
 			 struct operation *operation, hwloc_const_bitmap_t scope, bool is_adopted)
 {
@@ -63,7 +76,10 @@ static int add_returning(const struct report *report, struct returns *returns,
 	list[returns->nr] = (struct returning){ operation, hwloc_bitmap_dup(scope), is_adopted };
 	if (!list[returns->nr].scope)
 		return -ENOMEM;
-	return leave_standby(report, list[returns->nr++].scope, returns);
+	returns->nr++;
+	if (leave_absent(report, list[returns->nr - 1].scope, returns))
+		return -ENOMEM;
+	return leave_standby(report, list[returns->nr - 1].scope, returns);
 }
 
 static struct finding *refuse_restore(struct report *report, const char *rule, const char *remedy,
@@ -294,6 +310,47 @@ static int judge_return(const struct session *session, struct report *report,
 	return r;
 }
 
+/* ---- CPUs that are not in the machine ---------------------------------------------------- */
+
+static bool may_wait(const struct report *report)
+{
+	return report->options->request.wait && !report->options->request.dry_run;
+}
+
+static int warn_absent(struct report *report, const struct returns *returns)
+{
+	_cleanup_free_ char *list = cpus_format(returns->absent);
+	bool is_one = cpus_count(returns->absent) == 1;
+
+	if (!list)
+		return -ENOMEM;
+	if (!*list || may_wait(report))
+		return 0;
+	return findings_add(&report->findings, "cpu-absent", SEVERITY_WARN, returns->absent,
+			    "Plug the hardware in and restore again; --restore --wait waits for "
+			    "it.",
+			    "CPU%s %s %s not in the machine: ejected, or removed",
+			    is_one ? "" : "s", list, is_one ? "is" : "are")
+		       ? 0
+		       : -ENOMEM;
+}
+
+/*
+ * Returns 1 once all of them are there, with everything to be read again, or a negative value with
+ * the verdict set. Others may work meanwhile.
+ */
+static int wait_for_absent(struct session *session, struct report *report,
+			   const struct returns *returns)
+{
+	_cleanup_free_ char *list = cpus_format(returns->absent);
+	_cleanup_free_ char *object = list ? util_asprintf("CPU %s to be plugged in", list) : NULL;
+
+	if (!object)
+		return -ENOMEM;
+	session_unlock(session);
+	return session_wait_present(session, report, returns->absent, object);
+}
+
 static int return_one(struct session *session, struct report *report, struct returning *returning,
 		      enum outcome *ret_outcome)
 {
@@ -328,7 +385,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 
 static int return_all(struct session *session, struct report *report, struct returns *returns)
 {
-	bool has_failed = !cpus_is_empty(returns->standby);
+	bool has_failed = !cpus_is_empty(returns->standby) || !cpus_is_empty(returns->absent);
 	enum outcome outcome = OUTCOME_DONE;
 	int r = 0;
 
@@ -379,8 +436,12 @@ static int restore_chosen(struct session *session, struct report *report, struct
 
 	if (!r)
 		r = judge_return(session, report, returns);
+	if (!r)
+		r = warn_absent(report, returns);
 	if (r || report_is_refused(report))
 		return r;
+	if (!cpus_is_empty(returns->absent) && may_wait(report))
+		return wait_for_absent(session, report, returns);
 	if (!returns->nr && cpus_is_empty(returns->standby)) {
 		report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
 		return note_unknown(report);
@@ -393,19 +454,19 @@ static int restore_chosen(struct session *session, struct report *report, struct
 
 int actions_restore(struct session *session, struct report *report)
 {
-	struct returns returns = { .standby = hwloc_bitmap_alloc() };
+	_cleanup_cpus_ hwloc_bitmap_t standby = hwloc_bitmap_alloc(), absent = hwloc_bitmap_alloc();
+	struct returns returns = { .standby = standby, .absent = absent };
 	int r;
 
-	if (!returns.standby)
+	if (!standby || !absent)
 		return -ENOMEM;
 	r = session_lock_early(session, report);
-	if (r) {
-		hwloc_bitmap_free(returns.standby);
+	if (r)
 		return r == -EAGAIN || r == -EINTR ? 0 : r;
-	}
 	do {
 		returns_free(&returns);
-		hwloc_bitmap_zero(returns.standby);
+		hwloc_bitmap_zero(standby);
+		hwloc_bitmap_zero(absent);
 		r = session_gather_work(session, report);
 		if (!r)
 			r = choose(session, report, &returns);
@@ -414,6 +475,5 @@ int actions_restore(struct session *session, struct report *report)
 			r = restore_chosen(session, report, &returns);
 	} while (r > 0);
 	returns_free(&returns);
-	hwloc_bitmap_free(returns.standby);
-	return r;
+	return r == -EINTR ? 0 : r;
 }

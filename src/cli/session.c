@@ -229,6 +229,30 @@ static bool may_wait(const struct report *report, int lock_error)
 	return request->wait || (lock_error == -EBUSY && request->action == ACTION_RESTORE);
 }
 
+/* A signal while nothing is done yet. Returns -EINTR, with the verdict, or 0. */
+static int check_signal(const struct session *session, struct report *report)
+{
+	if (!watcher_interrupts(session->watcher))
+		return 0;
+	report_conclude(report, VERDICT_REFUSED, report_signal_status(EXIT_REFUSED));
+	return -EINTR;
+}
+
+/* Says what is waited for since @start, every five seconds. */
+static void report_wait(const struct session *session, const char *object, double start,
+			pid_t holder, double *reported)
+{
+	if (util_now() - *reported < REPORT_SECONDS)
+		return;
+	*reported = util_now();
+	watcher_progress(session->watcher, &(struct progress){
+						   .phase = PHASE_WAITING,
+						   .object = object,
+						   .waited = *reported - start,
+						   .pid = holder,
+					   });
+}
+
 static int wait_for_lock(struct session *session, struct report *report)
 {
 	double start = util_now(), reported = start - REPORT_SECONDS;
@@ -238,20 +262,9 @@ static int wait_for_lock(struct session *session, struct report *report)
 	while ((r = state_lock(session->state, &holder)) == -EAGAIN || r == -EBUSY) {
 		if (!may_wait(report, r))
 			return refuse_locked(report, holder);
-		if (watcher_interrupts(session->watcher)) {
-			report_conclude(report, VERDICT_REFUSED,
-					report_signal_status(EXIT_REFUSED));
+		if (check_signal(session, report))
 			return -EINTR;
-		}
-		if (util_now() - reported >= REPORT_SECONDS) {
-			reported = util_now();
-			watcher_progress(session->watcher, &(struct progress){
-								   .phase = PHASE_WAITING,
-								   .object = "the lock",
-								   .waited = reported - start,
-								   .pid = holder,
-							   });
-		}
+		report_wait(session, "the lock", start, holder, &reported);
 		util_sleep(WAIT_STEP);
 	}
 	return r;
@@ -322,6 +335,33 @@ int session_lock_early(struct session *session, struct report *report)
 	/* whoever may not even lock is told so once it is known what for */
 	session->is_locked = !r;
 	return 0;
+}
+
+void session_unlock(struct session *session)
+{
+	state_close(session->state);
+	session->state = NULL;
+	session->is_locked = false;
+}
+
+int session_wait_present(struct session *session, struct report *report, hwloc_const_bitmap_t cpus,
+			 const char *object)
+{
+	_cleanup_cpus_ hwloc_bitmap_t present = hwloc_bitmap_alloc();
+	double start = util_now(), reported = start - REPORT_SECONDS;
+	int r = present ? 0 : -ENOMEM;
+
+	while (!r) {
+		r = root_read_cpulist(session->root, report->machine.nr_cpus - 1, present,
+				      "sys/devices/system/cpu/present");
+		if (!r && hwloc_bitmap_isincluded(cpus, present))
+			return 1;
+		if (!r)
+			r = check_signal(session, report);
+		report_wait(session, object, start, 0, &reported);
+		util_sleep(WAIT_STEP);
+	}
+	return r;
 }
 
 /* ---- planning and running ---------------------------------------------------------------- */

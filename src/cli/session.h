@@ -66,6 +66,16 @@ int session_lock_early(struct session *session, struct report *report) _must_che
  */
 int session_lock(struct session *session, struct report *report) _must_check_;
 
+/* Gives the lock back, for a while in which others may work. */
+void session_unlock(struct session *session);
+
+/*
+ * Waits until all @cpus are in the machine, and says what for every five seconds: @object. Returns
+ * 1, or -EINTR with the verdict set where a signal came first, or another -errno.
+ */
+int session_wait_present(struct session *session, struct report *report, hwloc_const_bitmap_t cpus,
+			 const char *object) _must_check_;
+
 /* An environment for steps on report->target. */
 void session_init_env(struct session *session, struct report *report, struct step_env *ret_env);
 

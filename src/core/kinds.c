@@ -6,6 +6,7 @@
 
 #include "host/boost.h"
 #include "host/cpusets.h"
+#include "host/eject.h"
 #include "host/hotplug.h"
 #include "host/irqbalance.h"
 #include "host/irqs.h"
@@ -32,6 +33,8 @@ const struct step_kind *const kinds[] = {
 	&netqueues_xps_kind,
 	&workqueues_kind,
 	&hotplug_kind,
+	&eject_cpus_kind,
+	&eject_containers_kind,
 	NULL,
 };
 

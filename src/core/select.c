@@ -417,6 +417,8 @@ static int parse_cpus(struct context *ctx, const struct selector *selector, hwlo
 		return r;
 	if (hwloc_bitmap_andnot(missing, ret_cpus, ctx->machine->present))
 		return -ENOMEM;
+	for (size_t i = 0; i < ctx->nr_places; i++)
+		hwloc_bitmap_clr(missing, ctx->places[i].cpu);
 	if (!is_over && cpus_is_empty(missing))
 		return 0;
 	lack = name_missing("CPU", missing, is_over, max);
@@ -1253,11 +1255,21 @@ static void place_from_journal(struct place *place, const struct operation *oper
 		place->node = kept->node;
 }
 
+/* A CPU that is gone from the machine and has to come back. */
+static bool is_awaited(unsigned int cpu, const struct operation *const *operations,
+		       size_t nr_operations)
+{
+	for (size_t i = 0; i < nr_operations; i++)
+		if (operation_find_place(operations[i], cpu))
+			return true;
+	return false;
+}
+
 static struct place *read_places(const struct machine *machine,
 				 const struct operation *const *operations, size_t nr_operations,
 				 size_t *ret_nr_places)
 {
-	struct place *places = calloc(cpus_count(machine->present) + 1, sizeof(*places));
+	struct place *places = calloc(machine->nr_cpus + 1, sizeof(*places));
 	size_t nr = 0;
 
 	if (!places)
@@ -1266,7 +1278,7 @@ static struct place *read_places(const struct machine *machine,
 		const struct cpu *c = &machine->cpus[cpu];
 		struct place *place = &places[nr];
 
-		if (!c->is_present)
+		if (!c->is_present && !is_awaited(cpu, operations, nr_operations))
 			continue;
 		*place = place_of(machine, cpu);
 		for (size_t i = 0; !c->is_online && i < nr_operations; i++)

@@ -199,6 +199,32 @@ new_rules() {
 	rm -f "$t.shim/state"
 }
 
+# acpi CONTAINER CPU... - objects of the firmware for these CPUs, all in that container; a container whose
+# name has a dash at its end cannot be ejected
+acpi() {
+	acpi_dir=devices/LNXSYSTM:00/LNXSYBUS:00/${1%-}
+	mkdir -p "$t/sys/$acpi_dir"
+	[ "$1" != "${1%-}" ] || : >"$t/sys/$acpi_dir/eject"
+	echo 15 >"$t/sys/$acpi_dir/status"
+	shift
+	for acpi_cpu in "$@"; do
+		acpi_object=$acpi_dir/LNXCPU:$(printf %02x "$acpi_cpu")
+		mkdir -p "$t/sys/$acpi_object"
+		: >"$t/sys/$acpi_object/eject"
+		echo '\_SB.CPU' >"$t/sys/$acpi_object/path"
+		ln -s "../../../${acpi_object#devices/}" "$t/sys/devices/system/cpu/cpu$acpi_cpu/firmware_node"
+	done
+}
+
+# plug CPU... - somebody puts these back into the machine
+plug() {
+	for plug_cpu in "$@"; do
+		# shellcheck disable=SC2016
+		with_kernel sh -c 'echo 0 >"$1"' sh \
+			"$(find "$t/sys/devices/LNXSYSTM:00" -name "LNXCPU:$(printf %02x "$plug_cpu")")/eject"
+	done
+}
+
 # block NODE NUMBER STATE ZONE - a memory block of 128 MiB
 block() {
 	mkdir -p "$t/sys/devices/system/memory/memory$2"

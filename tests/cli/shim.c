@@ -4,7 +4,9 @@
  *
  * A write below CPUOFF_SHIM_ROOT/sys or .../proc gets a kernel's answer: the value replaces the file, and
  * a write to cpuN/online changes the online masks, hides or shows cpuN/topology and cpuN/cache, and takes
- * the CPU out of the masks of its siblings and its node. What is hidden lies in CPUOFF_SHIM_ROOT.shim,
+ * the CPU out of the masks of its siblings and its node. A write of 1 to LNXCPU:XX/eject takes CPU XX (its
+ * number, in hexadecimal) out of the machine, 0 puts it back, which is the tests' own; 1 to the eject of
+ * another object makes its status 0. What is hidden lies in CPUOFF_SHIM_ROOT.shim,
  * where the counters of the rules are too, since program and child share them.
  *
  * CPUOFF_SHIM_RULES names a file with a rule a line, CPUOFF_SHIM_LOG one that gets a line a write:
@@ -436,6 +438,30 @@ static int change_cpu(int cpu, bool is_online)
 	return 0;
 }
 
+/* The object's eject: 1 takes the CPU, or what held it, out of the machine; 0 puts the CPU back. */
+static void eject(const char *path, bool is_out)
+{
+	static cpuset present;
+	char cpu_dir[PATH_MAX], store[PATH_MAX], list[PATH_MAX];
+	const char *name = strstr(path, "LNXCPU:");
+	int cpu;
+
+	if (!name) {
+		write_text(in_root(list, "%.*s/status", (int)(strrchr(path, '/') - path), path), "0\n");
+		return;
+	}
+	cpu = (int)strtol(name + 7, NULL, 16);
+	read_list(in_root(list, CPU_DIR "/present"), present);
+	present[cpu] = !is_out;
+	in_root(cpu_dir, CPU_DIR "/cpu%d", cpu);
+	in_store(store, "gone%d", cpu);
+	if (is_out)
+		rename(cpu_dir, store);
+	else
+		rename(store, cpu_dir);
+	write_list(list, present);
+}
+
 /* ---- state, log, rules --------------------------------------------------------------------------- */
 
 static int state_lock(struct state *state)
@@ -695,7 +721,9 @@ static ssize_t kernel_write(int fd, const char *path, const char *data, size_t l
 		}
 	} else {
 		answer = ask_rules(path, "write");
-		if (!answer) {
+		if (!answer && strlen(path) > 6 && !strcmp(path + strlen(path) - 6, "/eject")) {
+			eject(path, *value == '1');
+		} else if (!answer) {
 			snprintf(text, sizeof(text), "%s\n", value);
 			write_text(in_root(file, "%s", path), text);
 		}

@@ -500,6 +500,16 @@ int writer_rmdir(const struct step_env *env, const char *path)
 	return 0;
 }
 
+/* There are no links on this machine. */
+int root_readlink(const struct root *root, const char *path, char *buffer, size_t size)
+{
+	(void)root;
+	(void)path;
+	(void)buffer;
+	(void)size;
+	return -ENOENT;
+}
+
 DIR *root_opendir(const struct root *root, const char *fmt, ...)
 {
 	(void)root;

@@ -95,7 +95,8 @@ static void test_kinds(void)
 	is_int((long long)place_of(&rcu_kind), 0, "rcu.expedite is applied first");
 	is_int((long long)place_of(&boost_kind), 1, "then task.boost");
 	is_int((long long)place_of(&trace_kind), 2, "then trace.instance");
-	is_int((long long)place_of(&hotplug_kind), (long long)nr - 1, "cpu.offline last");
+	is_int((long long)place_of(&hotplug_kind), (long long)nr - 3,
+	       "cpu.offline last, but for what gives the CPUs away");
 	ok(trace_kind.undo_rank > rcu_kind.undo_rank, "trace.instance is undone last");
 }
 
