@@ -27,6 +27,12 @@ function __cpuoff_cpus
     end
 end
 
+# What has a place in the machine: PCI devices, network interfaces, disks
+function __cpuoff_devices
+    set -l root (__cpuoff_root)
+    path basename $root/sys/bus/pci/devices/* $root/sys/class/net/* $root/sys/class/block/* 2>/dev/null
+end
+
 # The operations in force, by their journals
 function __cpuoff_operations
     set -l root (__cpuoff_root)
@@ -55,6 +61,10 @@ complete -c cpuoff -l l3-of -x -a '(__cpuoff_list __cpuoff_cpus)' \
 complete -c cpuoff -s c -l cpu -x -a '(__cpuoff_list __cpuoff_cpus)' -d 'These CPUs'
 complete -c cpuoff -s t -l smt -d 'Every hardware thread but the first online one of each core'
 complete -c cpuoff -s x -l except -x -a '(__cpuoff_list __cpuoff_cpus)' -d 'Never these CPUs'
+complete -c cpuoff -l apicid -x -d 'The CPUs with these initial APIC ids'
+complete -c cpuoff -l mce -r -F -d 'The cores that reported these machine checks'
+complete -c cpuoff -l socket-of -d 'With --mce: their whole sockets'
+complete -c cpuoff -l near -x -a '(__cpuoff_devices)' -d 'The CPUs near a PCI device, network interface or disk'
 complete -c cpuoff -l restore -d 'Undo an operation, or bring the selected CPUs back'
 complete -c cpuoff -n 'string match -q -- "--restore=*" (commandline -ct)' \
     -a '--restore=(__cpuoff_operations)' -d Operation

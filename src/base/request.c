@@ -9,8 +9,17 @@ const char *selector_kind_format(enum selector_kind kind)
 		[SELECT_DIE] = "die",	      [SELECT_CORE] = "core",
 		[SELECT_CORE_OF] = "core-of", [SELECT_L3_OF] = "l3-of",
 		[SELECT_CPU] = "cpu",	      [SELECT_SMT] = "smt",
-		[SELECT_EXCEPT] = "except",
+		[SELECT_APICID] = "apicid",   [SELECT_MCE] = "mce",
+		[SELECT_NEAR] = "near",	      [SELECT_EXCEPT] = "except",
 	};
 
 	return names[kind];
+}
+
+bool request_has(const struct request *request, enum selector_kind kind)
+{
+	for (size_t i = 0; i < request->nr_selectors; i++)
+		if (request->selectors[i].kind == kind)
+			return true;
+	return false;
 }

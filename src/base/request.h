@@ -13,12 +13,16 @@ enum selector_kind {
 	SELECT_L3_OF,
 	SELECT_CPU,
 	SELECT_SMT,
+	SELECT_APICID,
+	SELECT_MCE,
+	SELECT_NEAR,
 	SELECT_EXCEPT,
 };
 
 struct selector {
 	enum selector_kind kind;
-	const char *text; /* the option's value as given; "" for --smt */
+	const char *text;    /* the option's value as given; "" for --smt */
+	const char *content; /* --mce: what the file that it names holds, or the value itself */
 };
 
 enum action {
@@ -57,7 +61,11 @@ struct request {
 	bool force;
 	bool wait;
 	bool eject;
+	bool socket_of; /* --mce means the socket, not the core */
 };
+
+/* True where a selector of @kind is part of the selection. */
+bool request_has(const struct request *request, enum selector_kind kind);
 
 /* The option's name without dashes: "socket", "core-of". */
 const char *selector_kind_format(enum selector_kind kind);

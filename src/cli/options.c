@@ -26,6 +26,7 @@
 enum option {
 	OPTION_SELECTOR = 1000, /* and the selector's kind */
 	OPTION_RESTORE = 2000,
+	OPTION_SOCKET_OF,
 	OPTION_STATUS,
 	OPTION_LIST,
 	OPTION_SERVICE,
@@ -81,6 +82,11 @@ static struct poptOption selection_options[] = {
 	SELECTOR("cpu", 'c', SELECT_CPU, "LIST", "these CPUs"),
 	FLAG("smt", 't', OPTION_SELECTOR + SELECT_SMT,
 	     "every hardware thread but the first online one of each core"),
+	SELECTOR("apicid", 0, SELECT_APICID, "LIST", "the CPUs with these initial APIC ids"),
+	SELECTOR("mce", 0, SELECT_MCE, "TEXT|FILE", "the cores that reported these machine checks"),
+	FLAG("socket-of", 0, OPTION_SOCKET_OF, "with --mce: their whole sockets"),
+	SELECTOR("near", 0, SELECT_NEAR, "DEVICE",
+		 "the CPUs near a PCI device, network interface or disk"),
 	SELECTOR("except", 'x', SELECT_EXCEPT, "LIST", "never these CPUs"),
 	POPT_TABLEEND,
 };
@@ -209,6 +215,30 @@ static int add_selector(struct parser *parser, enum selector_kind kind, const ch
 	return 0;
 }
 
+/* What a machine check is read from is far shorter. */
+#define CONTENT_MAX (16UL << 20)
+
+static int read_stream(FILE *file, char **ret_text)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length = 0;
+	int r = 0;
+
+	for (size_t n = 1; n && length < CONTENT_MAX; length += n) {
+		char *longer = realloc(text, length + 65536 + 1);
+
+		if (!longer)
+			return -ENOMEM;
+		text = longer;
+		n = fread(text + length, 1, 65536, file);
+	}
+	if (ferror(file))
+		r = -errno;
+	text[length] = '\0';
+	*ret_text = steal_pointer(&text);
+	return r;
+}
+
 static void set_action(struct parser *parser, enum action action)
 {
 	struct request *request = &parser->options->request;
@@ -282,6 +312,33 @@ static void set_profile_file(struct parser *parser, const char *name)
 	parser->options->profile_file = name;
 }
 
+/* --mce has a file, "-" for standard input, or the text itself. */
+static int read_content(struct parser *parser, struct selector *selector)
+{
+	bool is_input = !strcmp(selector->text, "-");
+	FILE *file = is_input ? stdin : fopen(selector->text, "re");
+	char *content = NULL;
+	int r;
+
+	selector->content = selector->text;
+	if (!file) {
+		/* a path, and no line of a log */
+		if (!strpbrk(selector->text, " \n") && strchr(selector->text, '/'))
+			complain(parser, "--mce=%s: %s", selector->text, strerror(errno));
+		return 0;
+	}
+	r = read_stream(file, &content);
+	if (!is_input)
+		fclose(file);
+	if (r && r != -ENOMEM) {
+		complain(parser, "--mce=%s: %s", selector->text, strerror(-r));
+		r = 0;
+	}
+	if (content)
+		selector->content = content;
+	return r ? r : keep_value(parser->options, content);
+}
+
 static void take_option(struct parser *parser, enum option option, const char *value)
 {
 	struct options *options = parser->options;
@@ -292,6 +349,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_RESTORE:
 		set_action(parser, ACTION_RESTORE);
 		request->restore_id = given_value(value);
+		break;
+	case OPTION_SOCKET_OF:
+		request->socket_of = true;
 		break;
 	case OPTION_STATUS:
 		set_action(parser, ACTION_STATUS);
@@ -408,6 +468,9 @@ static void check_limits(struct parser *parser)
 			 action_names[request->action]);
 	if (!request->nr_selectors && (!parser->has_action || request->action == ACTION_SERVICE))
 		complain(parser, "nothing is selected: name the CPUs, for example with --node 2");
+	if (request->socket_of && !request_has(request, SELECT_MCE))
+		complain(parser,
+			 "--socket-of says what --mce means, and cannot be used without it");
 	if (parser->options->quiet && parser->options->verbose)
 		complain(parser, "--quiet and --verbose cannot be used together");
 }
@@ -456,6 +519,16 @@ static char *join_command(int argc, const char **argv)
 	return text;
 }
 
+static int take_selector(struct parser *parser, enum selector_kind kind, const char *text)
+{
+	struct request *request = &parser->options->request;
+	int r = add_selector(parser, kind, text);
+
+	if (!r && kind == SELECT_MCE)
+		r = read_content(parser, &request->selectors[request->nr_selectors - 1]);
+	return r;
+}
+
 static int parse(poptContext context, struct parser *parser)
 {
 	int value, r = 0;
@@ -467,8 +540,8 @@ static int parse(poptContext context, struct parser *parser)
 		if (r)
 			break;
 		if (value < OPTION_RESTORE)
-			r = add_selector(parser, (enum selector_kind)(value - OPTION_SELECTOR),
-					 text ? text : "");
+			r = take_selector(parser, (enum selector_kind)(value - OPTION_SELECTOR),
+					  text ? text : "");
 		else
 			take_option(parser, (enum option)value, text);
 		if (parser->options->is_informational) {

@@ -82,6 +82,16 @@ int confirm_ask(const struct machine *machine, const struct topology *topology,
 	return hwloc_bitmap_and(ret_cpus, ret_cpus, machine->online) ? -ENOMEM : 0;
 }
 
+int confirm_ask_near(const struct machine *machine, const struct topology *topology,
+		     const char *address, hwloc_bitmap_t ret_cpus)
+{
+	int r = topology_near(topology, address, ret_cpus);
+
+	if (!r && hwloc_bitmap_and(ret_cpus, ret_cpus, machine->online))
+		r = -ENOMEM;
+	return r;
+}
+
 static bool has_siblings(const struct machine *machine, hwloc_const_bitmap_t cpus)
 {
 	unsigned int cpu;

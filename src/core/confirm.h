@@ -15,6 +15,13 @@ int confirm_ask(const struct machine *machine, const struct topology *topology,
 		hwloc_bitmap_t ret_cpus) _must_check_;
 
 /*
+ * The online CPUs that hwloc calls near the PCI device at @address. Returns 0, -ENOENT where hwloc
+ * does not show it, or -ENOMEM.
+ */
+int confirm_ask_near(const struct machine *machine, const struct topology *topology,
+		     const char *address, hwloc_bitmap_t ret_cpus) _must_check_;
+
+/*
  * Whether the kernel's files alone leave no doubt that a selector of @kind means @cpus: no online
  * CPU is without the number that is asked for, since it could belong to the selection, and none has
  * two. Returns 0 or -errno.

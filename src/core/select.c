@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "core/confirm.h"
+#include "core/mce.h"
+#include "host/devices.h"
 
 /*
  * Lists are read up to this number where no id is higher: what does not exist can then be named
@@ -43,6 +45,7 @@ static const struct id_kind {
 	[SELECT_CORE_OF] = { "core", "no-such-core", NULL },
 	[SELECT_L3_OF] = { "last-level cache", "no-such-cache", NULL },
 	[SELECT_CPU] = { "CPU", "no-such-cpu", NULL },
+	[SELECT_APICID] = { "APIC id", "no-such-apicid", NULL },
 };
 
 struct context {
@@ -56,18 +59,22 @@ struct context {
 	const struct topology *topology; /* NULL where hwloc could not load */
 	/* for a restore: the machine as it is now, with the CPUs that stayed online */
 	const struct machine *now;
+	bool socket_of; /* --mce means the socket */
+	long *apicids;	/* of all CPUs, once they were asked for */
 };
 
 /* What one selector means. */
 struct match {
 	hwloc_bitmap_t cpus; /* online and offline */
 	hwloc_bitmap_t ids; /* what to ask hwloc for: sockets or nodes, else a CPU of each object */
+	char *device;	    /* ... or this PCI device */
 };
 
 static void match_free(struct match *match)
 {
 	hwloc_bitmap_free(match->cpus);
 	hwloc_bitmap_free(match->ids);
+	free(match->device);
 }
 
 static int match_alloc(struct match *match)
@@ -869,6 +876,15 @@ static int match_core_of(struct context *ctx, const struct selector *selector, s
 	return 0;
 }
 
+static int reject_hidden_kind(struct context *ctx, const char *option)
+{
+	return reject(ctx, "selection-invalid", NULL,
+		      "Select by --socket, --die, --core-of or --cpu.",
+		      "--%s cannot be resolved while the CPUs are offline: the kernel hides what "
+		      "it needs",
+		      option);
+}
+
 static int match_cache_of_cpu(struct context *ctx, unsigned int cpu, struct match *match)
 {
 	_cleanup_cpus_ hwloc_bitmap_t sharers = hwloc_bitmap_alloc(), self = hwloc_bitmap_alloc();
@@ -895,10 +911,7 @@ static int match_l3_of(struct context *ctx, const struct selector *selector, str
 		return -ENOMEM;
 	r = parse_cpus(ctx, selector, cpus);
 	if (!r && !ctx->machine)
-		r = reject(ctx, "selection-invalid", NULL,
-			   "Select by --socket, --die, --core-of or --cpu.",
-			   "--l3-of cannot be resolved while the CPUs are offline: the kernel "
-			   "hides which of them share a cache");
+		r = reject_hidden_kind(ctx, "l3-of");
 	if (r)
 		return r;
 	cpus_foreach(cpu, cpus) {
@@ -910,6 +923,221 @@ static int match_l3_of(struct context *ctx, const struct selector *selector, str
 			return r;
 	}
 	return 0;
+}
+
+/* ---- APIC ids and machine checks --------------------------------------------------------- */
+
+static int read_apicids(struct context *ctx)
+{
+	return ctx->apicids ? 0 : topology_read_apicids(ctx->root, ctx->machine, &ctx->apicids);
+}
+
+/* The online CPU with this APIC id, or CPU_NONE. */
+static unsigned int cpu_of_apicid(const struct context *ctx, long id)
+{
+	for (unsigned int cpu = 0; cpu < ctx->machine->nr_cpus; cpu++)
+		if (ctx->apicids[cpu] == id)
+			return cpu;
+	return CPU_NONE;
+}
+
+static int match_apicid(struct context *ctx, const struct selector *selector, struct match *match)
+{
+	_cleanup_cpus_ hwloc_bitmap_t existing = hwloc_bitmap_alloc(), ids = hwloc_bitmap_alloc(),
+				      missing = hwloc_bitmap_alloc();
+	const struct scope anywhere = { 0 };
+	unsigned int id;
+	bool is_over;
+	int r;
+
+	if (!existing || !ids || !missing)
+		return -ENOMEM;
+	if (!ctx->machine)
+		return reject_hidden_kind(ctx, "apicid");
+	r = read_apicids(ctx);
+	for (unsigned int cpu = 0; !r && cpu < ctx->machine->nr_cpus; cpu++)
+		if (ctx->apicids[cpu] != CPU_ID_NONE &&
+		    set_add(existing, (unsigned int)ctx->apicids[cpu]))
+			r = -ENOMEM;
+	if (!r)
+		r = parse_list(ctx, selector, selector->text, list_max(existing), ids, &is_over);
+	if (r)
+		return r;
+	if (cpus_is_empty(existing))
+		return reject(ctx, "no-such-apicid", NULL, "Select by --cpu or --core-of.",
+			      "this machine has no APIC ids: the kernel gives none for its CPUs");
+	if (hwloc_bitmap_andnot(missing, ids, existing))
+		return -ENOMEM;
+	if (is_over || !cpus_is_empty(missing))
+		return reject_missing(ctx, SELECT_APICID, &anywhere, missing, is_over, existing);
+	cpus_foreach(id, ids)
+		if (set_add(match->cpus, cpu_of_apicid(ctx, id)))
+			return -ENOMEM;
+	return 0;
+}
+
+/* "CPU 2, APIC id 4, socket 0"; NULL where there is no memory. */
+static char *name_mce(const struct mce *mce)
+{
+	_cleanup_free_ char *cpu =
+		mce->cpu == MCE_NONE ? strdup("") : util_asprintf(", CPU %ld", mce->cpu);
+	_cleanup_free_ char *apic =
+		mce->apic == MCE_NONE ? strdup("") : util_asprintf(", APIC id %ld", mce->apic);
+	_cleanup_free_ char *socket =
+		mce->socket == MCE_NONE ? strdup("") : util_asprintf(", socket %ld", mce->socket);
+	_cleanup_free_ char *all =
+		cpu && apic && socket ? util_asprintf("%s%s%s", cpu, apic, socket) : NULL;
+
+	return all ? strdup(all + 2) : NULL;
+}
+
+static int refuse_mce(struct context *ctx, const struct mce *mce, const char *why)
+{
+	_cleanup_free_ char *name = name_mce(mce);
+
+	if (!name)
+		return -ENOMEM;
+	return refuse(
+		ctx, "mce-elsewhere", NULL,
+		"Make sure that the text is of this machine and of this boot, and select with "
+		"--core-of or --socket.",
+		"the machine check of %s %s", name, why);
+}
+
+/*
+ * The CPU that reported a machine check: number and APIC id have to agree, since numbers may be
+ * others after a reboot. CPU_NONE: a finding says why not.
+ */
+static int find_reporter(struct context *ctx, const struct mce *mce, unsigned int *ret_cpu)
+{
+	const struct place *place;
+	unsigned int by_apic = CPU_NONE;
+
+	*ret_cpu = CPU_NONE;
+	if (mce->apic != MCE_NONE)
+		by_apic = cpu_of_apicid(ctx, mce->apic);
+	if (mce->cpu == MCE_NONE && by_apic == CPU_NONE)
+		return refuse_mce(ctx, mce, "names no CPU that is online here");
+	place = find_place(ctx, mce->cpu == MCE_NONE ? by_apic : (unsigned int)mce->cpu);
+	if (!place)
+		return refuse_mce(ctx, mce, "is of a CPU that this machine does not have");
+	if (mce->apic != MCE_NONE && by_apic != place->cpu &&
+	    (by_apic != CPU_NONE || ctx->apicids[place->cpu] != CPU_ID_NONE))
+		return refuse_mce(ctx, mce,
+				  "is not of this machine as it is: that CPU has another "
+				  "APIC id here");
+	if (mce->socket != MCE_NONE && place->socket != CPU_ID_NONE && mce->socket != place->socket)
+		return refuse_mce(ctx, mce,
+				  "is not of this machine as it is: that CPU is in another "
+				  "socket here");
+	*ret_cpu = place->cpu;
+	return 0;
+}
+
+static int match_socket_number(struct context *ctx, long socket, struct match *match)
+{
+	if (set_add(match->ids, (unsigned int)socket))
+		return -ENOMEM;
+	return add_places(ctx, SELECT_SOCKET, &(struct scope){ 0 }, match->ids, match->cpus);
+}
+
+static int match_one_mce(struct context *ctx, const struct mce *mce, struct match *match)
+{
+	bool has_socket_alone = mce->cpu == MCE_NONE && mce->apic == MCE_NONE;
+	_cleanup_cpus_ hwloc_bitmap_t existing = hwloc_bitmap_alloc();
+	unsigned int cpu;
+	long socket;
+	int r;
+
+	if (!existing)
+		return -ENOMEM;
+	if (has_socket_alone && !ctx->socket_of)
+		return refuse_mce(ctx, mce, "names no CPU; --socket-of takes the whole socket");
+	r = existing_ids(ctx, SELECT_SOCKET, &(struct scope){ 0 }, existing);
+	if (!r && has_socket_alone)
+		return hwloc_bitmap_isset(existing, (unsigned int)mce->socket)
+			       ? match_socket_number(ctx, mce->socket, match)
+			       : refuse_mce(ctx, mce, "is of a socket that is not here");
+	if (!r)
+		r = find_reporter(ctx, mce, &cpu);
+	if (r || cpu == CPU_NONE)
+		return r;
+	if (!ctx->socket_of)
+		return match_core_of_cpu(ctx, cpu, match);
+	socket = find_place(ctx, cpu)->socket;
+	return socket == CPU_ID_NONE ? refuse_hidden(ctx, cpu, id_kinds[SELECT_SOCKET].word)
+				     : match_socket_number(ctx, socket, match);
+}
+
+static int match_mce(struct context *ctx, const struct selector *selector, struct match *match)
+{
+	_cleanup_(mces_free) struct mces mces = { 0 };
+	int r;
+
+	if (!ctx->machine)
+		return reject_hidden_kind(ctx, "mce");
+	r = mce_parse(selector->content, &mces);
+	if (!r)
+		r = read_apicids(ctx);
+	if (!r && !mces.nr)
+		r = reject(ctx, "selection-invalid", NULL,
+			   "Give the lines of the kernel's log, of rasdaemon or of mcelog, or the "
+			   "name of a file that has them.",
+			   "--mce: no machine check that names a CPU is in this text");
+	for (size_t i = 0; !r && i < mces.nr; i++)
+		r = match_one_mce(ctx, &mces.list[i], match);
+	return r;
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+static int reject_device(struct context *ctx, const char *name, bool exists)
+{
+	if (exists)
+		return refuse(ctx, "device-place-unknown", NULL,
+			      "Name the PCI device, network interface or disk below it, or select "
+			      "by --node.",
+			      "the kernel does not show which CPUs are near %s", name);
+	return reject(ctx, "no-such-device", NULL,
+		      "Name a PCI address such as 0000:3b:00.0, a network interface or a disk.",
+		      "there is no PCI device, network interface or disk %s", name);
+}
+
+/* CPUs of the device's node that are offline, by their places. */
+static int add_offline_of_node(struct context *ctx, long node, struct match *match)
+{
+	for (size_t i = 0; i < ctx->nr_places; i++) {
+		const struct place *place = &ctx->places[i];
+
+		if (node != CPU_ID_NONE && place->node == node &&
+		    !ctx->machine->cpus[place->cpu].is_online && set_add(match->cpus, place->cpu))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int match_near(struct context *ctx, const struct selector *selector, struct match *match)
+{
+	const char *name = selector->text;
+	bool exists;
+	long node;
+	int r;
+
+	if (!ctx->machine)
+		return reject_hidden_kind(ctx, "near");
+	r = devices_find(ctx->root, name, &match->device);
+	exists = r != -ENOENT;
+	if (!r)
+		r = devices_near(ctx->root, match->device, ctx->machine->nr_cpus - 1, match->cpus,
+				 &node);
+	if (r)
+		return r == -ENOMEM ? r : reject_device(ctx, name, exists);
+	/* where the firmware says nothing, all CPUs are near */
+	if (node == CPU_ID_NONE && hwloc_bitmap_isincluded(ctx->machine->online, match->cpus))
+		return reject_device(ctx, name, true);
+	if (hwloc_bitmap_and(match->cpus, match->cpus, ctx->machine->present))
+		return -ENOMEM;
+	return add_offline_of_node(ctx, node, match);
 }
 
 /* ---- hardware threads -------------------------------------------------------------------- */
@@ -951,7 +1179,9 @@ static int report_difference(struct context *ctx, const struct selector *selecto
 			     hwloc_const_bitmap_t kernel, hwloc_const_bitmap_t hwloc, bool complete)
 {
 	_cleanup_free_ char *ours = name_cpus(kernel), *theirs = name_cpus(hwloc);
-	const char *option = selector_kind_format(selector->kind), *text = selector->text;
+	const char *option = selector_kind_format(selector->kind);
+	/* of a text the words would hide what is said of it */
+	const char *text = selector->kind == SELECT_MCE ? "" : selector->text;
 	const char *blank = *text ? " " : "";
 	const char *basis = selector->kind == SELECT_SMT ? ", by the siblings of each core," : "";
 
@@ -970,7 +1200,8 @@ static int report_difference(struct context *ctx, const struct selector *selecto
 }
 
 /* Compares what a selector means to the kernel with what it means to hwloc, both of online CPUs. */
-static int confirm(struct context *ctx, const struct selector *selector, const struct match *match)
+static int confirm(struct context *ctx, const struct selector *selector, enum selector_kind kind,
+		   const struct match *match)
 {
 	_cleanup_cpus_ hwloc_bitmap_t kernel = hwloc_bitmap_alloc(), hwloc = hwloc_bitmap_alloc();
 	bool complete;
@@ -982,10 +1213,18 @@ static int confirm(struct context *ctx, const struct selector *selector, const s
 		return tell(ctx, "hwloc-unavailable", SEVERITY_NOTE, NULL, NULL,
 			    "hwloc could not read this machine, so the selection rests on the "
 			    "kernel's files alone");
-	r = confirm_ask(ctx->machine, ctx->topology, selector->kind, match->ids, hwloc);
+	if (kind == SELECT_NEAR)
+		r = confirm_ask_near(ctx->machine, ctx->topology, match->device, hwloc);
+	else
+		r = confirm_ask(ctx->machine, ctx->topology, kind, match->ids, hwloc);
+	if (r == -ENOENT)
+		return tell(ctx, "hwloc-unavailable", SEVERITY_NOTE, NULL, NULL,
+			    "hwloc does not show %s, so the selection rests on the kernel's files "
+			    "alone",
+			    match->device);
 	if (r || hwloc_bitmap_isequal(kernel, hwloc))
 		return r;
-	r = confirm_is_complete(ctx->root, ctx->machine, selector->kind, kernel, &complete);
+	r = confirm_is_complete(ctx->root, ctx->machine, kind, kernel, &complete);
 	return r ? r : report_difference(ctx, selector, kernel, hwloc, complete);
 }
 
@@ -1047,6 +1286,12 @@ static int match_selector(struct context *ctx, const struct selector *selector, 
 		return match_l3_of(ctx, selector, match);
 	case SELECT_SMT:
 		return match_smt(ctx, match);
+	case SELECT_APICID:
+		return match_apicid(ctx, selector, match);
+	case SELECT_MCE:
+		return match_mce(ctx, selector, match);
+	case SELECT_NEAR:
+		return match_near(ctx, selector, match);
 	case SELECT_CPU:
 	case SELECT_EXCEPT:
 		return parse_cpus(ctx, selector, match->cpus);
@@ -1054,19 +1299,28 @@ static int match_selector(struct context *ctx, const struct selector *selector, 
 	return -EINVAL;
 }
 
+/* What hwloc has objects of: a machine check selects a core, or a socket. */
+static enum selector_kind object_kind(const struct context *ctx, enum selector_kind kind)
+{
+	if (kind != SELECT_MCE)
+		return kind;
+	return ctx->socket_of ? SELECT_SOCKET : SELECT_CORE_OF;
+}
+
 static int check_match(struct context *ctx, const struct selector *selector,
 		       const struct match *match)
 {
+	enum selector_kind kind = object_kind(ctx, selector->kind);
 	int r = 0;
 
-	if (selector->kind == SELECT_CPU || selector->kind == SELECT_EXCEPT ||
+	if (kind == SELECT_CPU || kind == SELECT_EXCEPT || kind == SELECT_APICID ||
 	    cpus_is_empty(match->cpus))
 		return 0;
-	if (selector->kind == SELECT_SMT)
+	if (kind == SELECT_SMT)
 		r = check_siblings(ctx, ctx->machine->online);
-	else if (selector->kind == SELECT_CORE || selector->kind == SELECT_CORE_OF)
+	else if (kind == SELECT_CORE || kind == SELECT_CORE_OF)
 		r = check_siblings(ctx, match->cpus);
-	return r ? r : confirm(ctx, selector, match);
+	return r ? r : confirm(ctx, selector, kind, match);
 }
 
 /* What all selectors of one sort mean together. */
@@ -1333,7 +1587,11 @@ int select_resolve(const struct request *request, const struct root *root,
 	_cleanup_(selection_free) struct selection selection = { 0 };
 	_cleanup_(tally_free) struct tally tally = { 0 };
 	struct context ctx = {
-		.findings = findings, .machine = machine, .root = root, .topology = topology
+		.findings = findings,
+		.machine = machine,
+		.root = root,
+		.topology = topology,
+		.socket_of = request->socket_of,
 	};
 	_cleanup_free_ struct place *places =
 		read_places(machine, operations, nr_operations, &ctx.nr_places);
@@ -1351,6 +1609,7 @@ int select_resolve(const struct request *request, const struct root *root,
 		r = finish(&ctx, &tally, &selection);
 	if (!r)
 		r = add_notes(&ctx, request);
+	free(ctx.apicids);
 	if (r)
 		return r;
 	*ret_selection = selection;

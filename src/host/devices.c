@@ -126,10 +126,14 @@ int devices_find(const struct root *root, const char *name, char **ret_address)
 	return -ENOENT;
 }
 
-int devices_cpus(const struct root *root, const char *address, unsigned int max,
-		 hwloc_bitmap_t ret_cpus)
+int devices_near(const struct root *root, const char *address, unsigned int max,
+		 hwloc_bitmap_t ret_cpus, long *ret_node)
 {
-	int r = root_read_cpulist(root, max, ret_cpus, PCI_DIR "/%s/local_cpulist", address);
+	int r;
+
+	if (root_read_long(root, ret_node, PCI_DIR "/%s/numa_node", address) || *ret_node < 0)
+		*ret_node = CPU_ID_NONE;
+	r = root_read_cpulist(root, max, ret_cpus, PCI_DIR "/%s/local_cpulist", address);
 
 	if (r == -ENOENT)
 		r = root_read_cpumask(root, max, ret_cpus, PCI_DIR "/%s/local_cpus", address);
@@ -201,11 +205,8 @@ static int read_device(const struct root *root, unsigned int max, const char *ad
 		number = (unsigned int)strtoul(class, NULL, 16);
 	device->what = name_class(number);
 	device->is_bridge = number >> 16 == 6;
-	if (root_read_long(root, &device->node, PCI_DIR "/%s/numa_node", address) ||
-	    device->node < 0)
-		device->node = CPU_ID_NONE;
 	device->iommu_group = read_iommu_group(root, device);
-	r = devices_cpus(root, address, max, device->cpus);
+	r = devices_near(root, address, max, device->cpus, &device->node);
 	if (r == -ENOMEM)
 		return r;
 	if (r)

@@ -41,8 +41,8 @@ void devices_free(struct devices *devices);
 int devices_find(const struct root *root, const char *name, char **ret_address) _must_check_;
 
 /*
- * The CPUs near the PCI device at @address, as the kernel's local_cpulist says. Returns 0 or
- * -errno.
+ * The CPUs near the PCI device at @address, as the kernel's local_cpulist says, and its node, or
+ * CPU_ID_NONE. Returns 0 or -errno.
  */
-int devices_cpus(const struct root *root, const char *address, unsigned int max,
-		 hwloc_bitmap_t ret_cpus) _must_check_;
+int devices_near(const struct root *root, const char *address, unsigned int max,
+		 hwloc_bitmap_t ret_cpus, long *ret_node) _must_check_;

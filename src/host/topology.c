@@ -674,6 +674,61 @@ int topology_kernel_last_cache(const struct root *root, const struct machine *ma
 	return hwloc_bitmap_and(ret_cpus, set, machine->present) ? -ENOMEM : 0;
 }
 
+/* ---- APIC ids ---------------------------------------------------------------------------- */
+
+/* The number behind the colon of a line of /proc/cpuinfo that begins with @key, or CPU_ID_NONE. */
+static long cpuinfo_value(const char *line, const char *key)
+{
+	size_t length = strlen(key), gap;
+
+	if (strncmp(line, key, length))
+		return CPU_ID_NONE;
+	gap = strspn(line + length, " \t");
+	if (line[length + gap] != ':')
+		return CPU_ID_NONE;
+	line += length + gap + 1;
+	line += strspn(line, " \t");
+	return isdigit((unsigned char)*line) ? strtol(line, NULL, 10) : CPU_ID_NONE;
+}
+
+/* Old kernels have only "apicid", which is the same but where the firmware has changed it. */
+static void take_cpuinfo(char *text, const struct machine *machine, long *ids)
+{
+	long cpu = CPU_ID_NONE;
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		long number = cpuinfo_value(line, "processor");
+		long initial = cpuinfo_value(line, "initial apicid");
+		long id = initial != CPU_ID_NONE ? initial : cpuinfo_value(line, "apicid");
+
+		if (number != CPU_ID_NONE)
+			cpu = number;
+		if (id != CPU_ID_NONE && cpu >= 0 && cpu < (long)machine->nr_cpus &&
+		    id <= INT32_MAX)
+			ids[cpu] = id;
+	}
+}
+
+int topology_read_apicids(const struct root *root, const struct machine *machine, long **ret_ids)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ long *ids = calloc(machine->nr_cpus, sizeof(*ids));
+	int r;
+
+	if (!ids)
+		return -ENOMEM;
+	for (unsigned int cpu = 0; cpu < machine->nr_cpus; cpu++)
+		ids[cpu] = CPU_ID_NONE;
+	r = root_read(root, &text, "proc/cpuinfo");
+	if (is_shortage(r))
+		return r;
+	if (!r)
+		take_cpuinfo(text, machine, ids);
+	*ret_ids = steal_pointer(&ids);
+	return 0;
+}
+
 /* ---- hwloc ------------------------------------------------------------------------------- */
 
 struct topology {
@@ -723,7 +778,7 @@ static int set_environment(const struct root *root)
 	return 0;
 }
 
-static int configure(hwloc_topology_t hwloc)
+static int configure(hwloc_topology_t hwloc, bool with_devices)
 {
 	/*
 	 * normal objects between machine and CPU that a selector can mean; what is not kept is not
@@ -756,6 +811,12 @@ static int configure(hwloc_topology_t hwloc)
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (hwloc_topology_set_type_filter(hwloc, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL) < 0)
 			return -errno;
+	/* without OS devices no library of a graphics card is asked for them */
+	if (with_devices && (hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_BRIDGE,
+							    HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+			     hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE,
+							    HWLOC_TYPE_FILTER_KEEP_ALL) < 0))
+		return -errno;
 	return 0;
 }
 
@@ -783,7 +844,7 @@ static void topology_freep(struct topology **topology)
 	topology_free(*topology);
 }
 
-static int load(const struct root *root, struct topology *topology)
+static int load(const struct root *root, bool with_devices, struct topology *topology)
 {
 	int r = set_environment(root);
 
@@ -791,7 +852,7 @@ static int load(const struct root *root, struct topology *topology)
 		return r;
 	if (hwloc_topology_init(&topology->hwloc) < 0)
 		return -ENOMEM;
-	r = configure(topology->hwloc);
+	r = configure(topology->hwloc, with_devices);
 	if (r)
 		return r;
 	errno = 0;
@@ -801,14 +862,14 @@ static int load(const struct root *root, struct topology *topology)
 	return index_pus(topology);
 }
 
-int topology_load(const struct root *root, struct topology **ret_topology)
+int topology_load(const struct root *root, bool with_devices, struct topology **ret_topology)
 {
 	_cleanup_(topology_freep) struct topology *topology = calloc(1, sizeof(*topology));
 	int r;
 
 	if (!topology)
 		return -ENOMEM;
-	r = load(root, topology);
+	r = load(root, with_devices, topology);
 	unsetenv("HWLOC_HIDE_ERRORS");
 	unsetenv("HWLOC_FSROOT");
 	unsetenv("HWLOC_THISSYSTEM");
@@ -886,4 +947,14 @@ int topology_cpus(const struct topology *topology, enum topology_object object, 
 	if (!found)
 		return -ENOENT;
 	return hwloc_bitmap_copy(ret_cpus, found->cpuset) ? -ENOMEM : 0;
+}
+
+int topology_near(const struct topology *topology, const char *address, hwloc_bitmap_t ret_cpus)
+{
+	hwloc_obj_t device = hwloc_get_pcidev_by_busidstring(topology->hwloc, address);
+
+	if (!device)
+		return -ENOENT;
+	device = hwloc_get_non_io_ancestor_obj(topology->hwloc, device);
+	return hwloc_bitmap_copy(ret_cpus, device->cpuset) ? -ENOMEM : 0;
 }

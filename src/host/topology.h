@@ -31,9 +31,11 @@ int topology_read_machine(const struct root *root, struct machine *ret_machine) 
 /*
  * Loads hwloc's view of the machine below @root: the whole machine, disallowed CPUs included,
  * without anything of the running machine where @root is another. The caller's HWLOC_* variables do
- * not matter, and are gone from the environment afterwards. Returns 0 or -errno.
+ * not matter, and are gone from the environment afterwards. PCI devices are looked for only where
+ * @with_devices. Returns 0 or -errno.
  */
-int topology_load(const struct root *root, struct topology **ret_topology) _must_check_;
+int topology_load(const struct root *root, bool with_devices,
+		  struct topology **ret_topology) _must_check_;
 void topology_free(struct topology *topology);
 
 /*
@@ -42,6 +44,21 @@ void topology_free(struct topology *topology);
  */
 int topology_cpus(const struct topology *topology, enum topology_object object, unsigned int id,
 		  hwloc_bitmap_t ret_cpus) _must_check_;
+
+/*
+ * The CPUs that hwloc calls near the PCI device at @address ("0000:3b:00.0"). Returns 0, or -ENOENT
+ * where hwloc has no such device.
+ */
+int topology_near(const struct topology *topology, const char *address,
+		  hwloc_bitmap_t ret_cpus) _must_check_;
+
+/*
+ * The initial APIC ids of the online CPUs by their numbers, CPU_ID_NONE for others: /proc/cpuinfo
+ * (arch/x86/kernel/cpu/proc.c). Returns 0 (where there are none, too) or -errno. The caller frees
+ * @ret_ids, of machine->nr_cpus numbers.
+ */
+int topology_read_apicids(const struct root *root, const struct machine *machine,
+			  long **ret_ids) _must_check_;
 
 /*
  * The CPUs that share the cache of the largest level with @cpu, as the kernel's cpuN/cache shows

@@ -404,6 +404,30 @@ refuse lscpu/ppc-qemu 3 'last|remain|no CPU' cpu:0
 refuse lscpu/ppc-qemu 2 socket socket:0
 refuse lscpu/ppc-qemu 2 node node:0
 
+note "parts of real machines"
+R hwloc/32em64t-2n8c+dax+nvme+mic+dimms 8-15 near:ib0
+R hwloc/32em64t-2n8c+dax+nvme+mic+dimms 0-7 near:/dev/sda
+R hwloc/32em64t-2n8c+dax+nvme+mic+dimms 8 apicid:32
+dump hwloc/20em64t-hybrid-1p6c2t+2ca4co1t
+run --list --json --mce 'mce: [Hardware Error]: PROCESSOR 0:90672 TIME 1700000000 SOCKET 0 APIC 1 microcode 1e'
+is "a machine check, by its APIC id" "0 0-1" "$rc $(json .selection.cpus)"
+dump lscpu/x86_64-epyc_7451
+run --list --json --mce '[Hardware Error]: CPU:24 (17:1:2) MC0_STATUS[Over|CE|MiscV|-|AddrV]: 0xdc204000000c0135'
+is "8: a machine check, by its CPU" "0 24,72" "$rc $(json .selection.cpus)"
+dump hwloc/32em64t-2n8c+dax+nvme+mic+dimms
+run --service --socket 1 --json
+json_is "service: what is in the way of socket 1" '.service.blockers | map(.kind) | group_by(.) |
+	map("\(length) \(.[0])") | join(", ")' "1 cpu, 11 device, 1 memory"
+ok "service: its network card" jq -e '[.service.blockers[].message | test("mlx4_core.: ib0 is up")] | any' "$out"
+ok "service: its memory" jq -e '[.service.blockers[].message | test("memory 144-271$")] | any' "$out"
+dump fake/fake-2s-cxl-memonly
+run --service --node 1 --json
+json_is "service: memory that is near both sockets belongs to neither" \
+	'[.service.blockers[] | select(.kind == "memory") | .object] | join(",")' "node 1"
+dump lscpu/arm-A510-A710-A715-X3
+run --service --cpu 7 --json
+json_is "service: no NUMA nodes" '[.service.blockers[] | select(.kind == "memory") | .object] | join(",")' machine
+
 note "every dump is read without a crash"
 for archive in "$cases"/dumps/*/*.tar.xz; do
 	name=${archive#"$cases/dumps/"}

@@ -234,7 +234,7 @@ block() {
 	ln -s "../../memory/memory$2" "$t/sys/devices/system/node/node$1/memory$2"
 }
 
-# pci ADDRESS NODE CLASS DRIVER|- LOCAL-CPUS - a PCI device below the root bridge
+# pci ADDRESS NODE CLASS DRIVER|- LOCAL-CPUS - a PCI device below the root bridge, CPUs 0-31 at most
 pci() {
 	pci_dir=$t/sys/devices/pci0000:00/$1
 	mkdir -p "$pci_dir" "$t/sys/bus/pci/devices"
@@ -242,6 +242,11 @@ pci() {
 	echo "$2" >"$pci_dir/numa_node"
 	echo "$3" >"$pci_dir/class"
 	echo "$5" >"$pci_dir/local_cpulist"
+	pci_mask=0
+	for pci_cpu in $(expand "$5" | tr , ' '); do
+		pci_mask=$((pci_mask | 1 << pci_cpu))
+	done
+	printf '%08x\n' "$pci_mask" >"$pci_dir/local_cpus"
 	[ "$4" = - ] || ln -s "../../../bus/pci/drivers/$4" "$pci_dir/driver"
 }
 

@@ -64,6 +64,26 @@ int topology_kernel_last_cache(const struct root *root, const struct machine *ma
 	return topology_cpus(&agreeing, TOPOLOGY_LAST_CACHE, cpu, ret_cpus);
 }
 
+int topology_near(const struct topology *topology, const char *address, hwloc_bitmap_t ret_cpus)
+{
+	(void)topology;
+	(void)address;
+	(void)ret_cpus;
+	return -ENOENT;
+}
+
+/* Twice the number, as with threads that are off in the firmware. */
+int topology_read_apicids(const struct root *root, const struct machine *machine, long **ret_ids)
+{
+	long *ids = calloc(machine->nr_cpus, sizeof(*ids));
+
+	(void)root;
+	for (unsigned int cpu = 0; ids && cpu < machine->nr_cpus; cpu++)
+		ids[cpu] = machine->cpus[cpu].is_online ? 2L * cpu : CPU_ID_NONE;
+	*ret_ids = ids;
+	return ids ? 0 : -ENOMEM;
+}
+
 /* ---- machines -------------------------------------------------------------------------------- */
 
 struct shape {

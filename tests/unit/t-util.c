@@ -309,8 +309,10 @@ static void test_identify(void)
 
 static void test_selectors(void)
 {
-	static const char *const names[] = { "socket", "node", "die", "core",  "core-of",
-					     "l3-of",  "cpu",  "smt", "except" };
+	static const char *const names[] = {
+		"socket", "node", "die",    "core", "core-of", "l3-of",
+		"cpu",	  "smt",  "apicid", "mce",  "near",    "except"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		is_str(selector_kind_format((enum selector_kind)i), names[i], "option %s",
