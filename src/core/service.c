@@ -248,6 +248,9 @@ static int check_node(struct context *ctx, unsigned int node)
 
 	if (r)
 		return r;
+	if (!memory.is_known)
+		return add_blocker(ctx->service, "not-checked", util_asprintf("node %u", node),
+				   "the kernel does not show the memory of node %u", node);
 	if (memory.has_blocks ? cpus_is_empty(memory.fixed) && cpus_is_empty(memory.movable)
 			      : !memory.total_kib)
 		return 0;
@@ -320,7 +323,13 @@ static int check_devices(struct context *ctx)
 	_cleanup_(devices_free) struct devices devices = { 0 };
 	_cleanup_free_ char *names = strdup("");
 	size_t nr_idle = 0;
-	int r = devices_read(ctx->root, ctx->machine->nr_cpus - 1, &devices);
+	int r = 0;
+
+	if (!root_has(ctx->root, "sys/bus"))
+		r = service_add_unchecked(ctx->service, "PCI devices",
+					  "this copy of a machine does not show its devices");
+	if (!r)
+		r = devices_read(ctx->root, ctx->machine->nr_cpus - 1, &devices);
 
 	for (size_t i = 0; !r && i < devices.nr; i++) {
 		const struct device *device = &devices.list[i];

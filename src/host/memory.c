@@ -87,9 +87,11 @@ int memory_read_node(const struct root *root, unsigned int node, struct node_mem
 			r = read_block(root, block, ret_memory);
 	if (r)
 		return r;
+	ret_memory->is_known = ret_memory->has_blocks || !root_has(root, NODE_DIR "/node%u", node);
 	r = root_read(root, &info, NODE_DIR "/node%u/meminfo", node);
 	if (r)
 		return r == -ENOMEM ? r : 0;
+	ret_memory->is_known = true;
 	ret_memory->total_kib = node_value(info, "MemTotal:");
 	ret_memory->free_kib = node_value(info, "MemFree:");
 	return 0;

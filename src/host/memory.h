@@ -6,6 +6,7 @@
 #include "host/root.h"
 
 struct node_memory {
+	bool is_known;	 /* the node is gone, or the kernel shows blocks or a total */
 	bool has_blocks; /* the kernel shows blocks, which can be taken offline one by one */
 	/* numbers of the blocks online: in ZONE_MOVABLE, and in other zones */
 	hwloc_bitmap_t movable, fixed;

@@ -18,6 +18,7 @@ cpus_of_1='8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31'
 # Two sockets whose CPUs are objects of the firmware, each socket in a container
 tree_acpi() {
 	tree_2s "$@"
+	mkdir "$t/sys/bus"
 	acpi ACPI0004:00 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23
 	# shellcheck disable=SC2086
 	acpi ACPI0004:01 $cpus_of_1

@@ -25,6 +25,7 @@ has_message() {
 # Two sockets, each a node, whose memory is all offline: nothing is in the way of socket 1
 tree_bare() {
 	tree_2s "$@"
+	mkdir "$t/sys/bus"
 	block 0 0 online Normal
 	block 1 8 offline 'Movable Normal'
 	block 1 9 offline 'Movable Normal'
@@ -86,8 +87,13 @@ run --cpu 30 --service --json
 ok "the place of it is hidden" has_message not-checked 'hides the place'
 json_is "the place of it is hidden" .service.safe_to_remove false
 tree no-numa --sockets 2 --cores 4 --nodes 0
+mkdir "$t/sys/bus"
 run --socket 1 --dry-run --json
 verdict_is "no NUMA nodes" false "memory machine"
+tree_bare unseen
+rm -r "$t/sys/bus" "$t/sys/devices/system/node/node1/meminfo" "$t/sys/devices/system/node/node1"/memory*
+run --socket 1 --dry-run --json
+verdict_is "a copy without memory and devices" false "not-checked node 1,not-checked PCI devices"
 
 note "memory"
 tree_bare memory
@@ -100,6 +106,7 @@ block 1 12 going-offline Normal
 run --socket 1 --dry-run --json
 ok "a fixed block: which" has_message memory '3 memory blocks online, 384 MiB.*cannot be moved in 2: memory 11-12; movable: memory 10$'
 tree_2s no-blocks
+mkdir "$t/sys/bus"
 run --socket 1 --dry-run --json
 verdict_is "memory without blocks" false "memory node 1"
 tree_bare beside --memory-node
