@@ -13,6 +13,7 @@
 #include "host/netqueues.h"
 #include "host/partition.h"
 #include "host/rcu.h"
+#include "host/settings.h"
 #include "host/tasks.h"
 #include "host/trace.h"
 #include "host/workqueues.h"
@@ -32,6 +33,7 @@ const struct step_kind *const kinds[] = {
 	&netqueues_rps_kind,
 	&netqueues_xps_kind,
 	&workqueues_kind,
+	&settings_kind,
 	&hotplug_kind,
 	&eject_cpus_kind,
 	&eject_containers_kind,

@@ -424,6 +424,12 @@ dump fake/fake-2s-cxl-memonly
 run --service --node 1 --json
 json_is "service: memory that is near both sockets belongs to neither" \
 	'[.service.blockers[] | select(.kind == "memory") | .object] | join(",")' "node 1"
+dump lscpu/x86_64-epyc_7451
+run --socket 1 --dry-run --json
+json_is "service: what a copy does not show is not safe" '.service | "\(.safe_to_remove) " +
+	(.blockers | map(.kind + " " + .object) | join(","))' \
+	"false not-checked node 4,not-checked node 5,not-checked node 6,not-checked node 7,not-checked PCI devices"
+json_is "settings: the governors and limits of its policies" '[.steps[] | select(.kind == "cpu.settings")] | length' 144
 dump lscpu/arm-A510-A710-A715-X3
 run --service --cpu 7 --json
 json_is "service: no NUMA nodes" '[.service.blockers[] | select(.kind == "memory") | .object] | join(",")' machine
