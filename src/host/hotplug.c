@@ -260,7 +260,7 @@ static int undo(struct step *step, struct step_env *env)
 
 const struct step_kind hotplug_kind = {
 	.name = "cpu.offline",
-	.undo_rank = 0,
+	.undo_rank = UNDO_RANK_CPUS,
 	.lifetime = LIFETIME_UNTIL_RESTORE,
 	.is_per_cpu = true,
 	.describe = describe,

@@ -85,8 +85,8 @@ static void test_kinds(void)
 		ok(kinds_find(kind->name) == kind, "%s is found by its name", kind->name);
 		ok(kind->describe && kind->apply && kind->undo,
 		   "%s can be described, applied, undone", kind->name);
-		ok(kind->is_per_cpu == (kind->undo_rank == 0),
-		   "%s: CPUs, and they alone, have rank 0", kind->name);
+		ok(kind->is_per_cpu == (kind->undo_rank == UNDO_RANK_CPUS),
+		   "%s: CPUs, and they alone, have their rank", kind->name);
 		if (kind->lifetime == LIFETIME_UNTIL_RESTORE)
 			ok(kind->undo_rank < rcu_kind.undo_rank, "%s is undone before rcu.expedite",
 			   kind->name);
