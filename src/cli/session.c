@@ -336,7 +336,6 @@ static int refuse_way(struct report *report, const char *what, const char *name,
 int session_pick_ways(struct report *report, struct step_env *env, const struct evacuation *failed)
 {
 	const struct request *request = env->request;
-	const char *reason = NULL;
 	char why_not[512] = "";
 	int r = evacuations_pick(request->migrate, env, failed, &env->evacuation, why_not,
 				 sizeof(why_not));
@@ -345,9 +344,9 @@ int session_pick_ways(struct report *report, struct step_env *env, const struct 
 		return refuse_way(report, "way of migration", request->migrate, why_not);
 	if (r)
 		return r;
-	r = methods_pick(request->method, env, &env->method, &reason);
+	r = methods_pick(request->method, env, &env->method, why_not, sizeof(why_not));
 	if (r == -EOPNOTSUPP)
-		return refuse_way(report, "offline method", request->method, reason);
+		return refuse_way(report, "offline method", request->method, why_not);
 	if (r)
 		return r;
 	report->evacuation = env->evacuation->name;

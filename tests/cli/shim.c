@@ -12,8 +12,10 @@
  *	WHO WHAT ACTION [COUNT]		answer COUNT times (default and "*": always)
  *	cpuN vanish|appear EVENT N	the CPU goes, or comes, by itself before the Nth EVENT
  *
+ * A list that is written to cpu_bulk_remove takes these CPUs, lowest number first, until one fails.
+ *
  * WHO is cpuN, * (any CPU), or a pattern of paths below the root ("sys/kernel/rcu_*"). WHAT is offline,
- * online, write (any value) or open (for writing). ACTION is the name of an errno, "stays" (the write
+ * online, bulk (offline, by a write for several), write (any value) or open (for writing). ACTION is the name of an errno, "stays" (the write
  * succeeds and nothing changes), "delay:SECONDS" or "until:PATH" (waits for that file, at most a minute). The
  * first rule with an errno or "stays" decides; all waits before it happen. EVENT is cpu-write, sys-open (for
  * writing, below sys) or online-read (the mask of online CPUs is opened).
@@ -339,9 +341,19 @@ static void go_offline(int cpu)
 	rename(in_root(path, CPU_DIR "/cpu%d/cache", cpu), in_store(store, "cpu%d/cache", cpu));
 }
 
+/* True where one of them had the other as kin when it went for the first time. */
+static bool were_kin(int cpu, int other, size_t relation)
+{
+	static cpuset set;
+	char path[PATH_MAX];
+
+	return (read_list(in_store(path, "cpu%d/kin%zu", other, relation), set) && set[cpu]) ||
+	       (read_list(in_store(path, "cpu%d/kin%zu", cpu, relation), set) && set[other]);
+}
+
 static void go_online(int cpu)
 {
-	static cpuset online, kin, theirs;
+	static cpuset online, kin;
 	char dir[PATH_MAX], path[PATH_MAX], list[PATH_MAX], store[PATH_MAX], text[32];
 	size_t i;
 	int other;
@@ -362,8 +374,7 @@ static void go_online(int cpu)
 				if (!online[other] ||
 				    access(in_store(path, "cpu%d/seen", other), F_OK) < 0)
 					continue;
-				in_store(path, "cpu%d/kin%zu", other, i);
-				if (!read_list(path, theirs) || !theirs[cpu])
+				if (!were_kin(cpu, other, i))
 					continue;
 			}
 			change_kin(other, i, cpu, online[other]);
@@ -645,6 +656,46 @@ static int ask_rules(const char *path, const char *what)
 	return answer;
 }
 
+/* ---- one write for several CPUs ------------------------------------------------------------------ */
+
+/* What the kernel answers to one of them: 0, an errno, or -1 where it says nothing and does nothing. */
+static int change_one(int cpu, bool is_online)
+{
+	struct state state;
+	char path[64];
+	int answer = 0, lock;
+
+	snprintf(path, sizeof(path), CPU_DIR "/cpu%d/online", cpu);
+	if (!is_online)
+		answer = ask_rules(path, "bulk");
+	if (!answer)
+		answer = ask_rules(path, is_online ? "online" : "offline");
+	if (answer)
+		return answer;
+	lock = state_lock(&state);
+	answer = change_cpu(cpu, is_online);
+	close(lock);
+	return answer;
+}
+
+static int bulk_remove(const char *value)
+{
+	static cpuset listed, online;
+	char path[PATH_MAX], file[PATH_MAX];
+	int cpu, answer = 0, fd;
+
+	fd = real_open(AT_FDCWD, in_store(file, "bulk"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	close(fd);
+	write_text(file, value);
+	if (!read_list(file, listed))
+		return EINVAL;
+	read_list(in_root(path, CPU_DIR "/online"), online);
+	for (cpu = 0; cpu < MAX_CPUS && answer <= 0; cpu++)
+		if (listed[cpu] && online[cpu])
+			answer = change_one(cpu, false);
+	return answer > 0 ? answer : 0;
+}
+
 /* ---- interception -------------------------------------------------------------------------------- */
 
 /* The path below the root that @fd is open on, or NULL where it is not the kernel's. */
@@ -695,7 +746,9 @@ static ssize_t kernel_write(int fd, const char *path, const char *data, size_t l
 		}
 	} else {
 		answer = ask_rules(path, "write");
-		if (!answer) {
+		if (!answer && !strcmp(path, CPU_DIR "/cpu_bulk_remove")) {
+			answer = bulk_remove(value);
+		} else if (!answer) {
 			snprintf(text, sizeof(text), "%s\n", value);
 			write_text(in_root(file, "%s", path), text);
 		}

@@ -11,6 +11,7 @@
 #include "host/writer.h"
 
 #define CPU_DIR	 "sys/devices/system/cpu"
+#define BULK	 CPU_DIR "/cpu_bulk_remove"
 #define TRACEFS	 "sys/kernel/tracing"
 #define INSTANCE TRACEFS "/instances/cpuoff"
 
@@ -194,11 +195,13 @@ static void meddle(bool is_before, int cpu, bool online)
 static int set_cpu(int cpu, bool online)
 {
 	struct fake_rule *rule = happen(FAKE_FAIL, false, cpu, online);
+	int r = rule ? -rule->error : 0;
 
-	if (rule) {
-		fake_log("cpu%d!%d", cpu, online);
+	if (rule)
 		fake.armed_failure = -1;
-		return -rule->error;
+	if (r) {
+		fake_log("cpu%d!%d", cpu, online);
+		return r;
 	}
 	fake_log("cpu%d=%d", cpu, online);
 	if (!happen(FAKE_LIE, false, cpu, online))
@@ -245,6 +248,61 @@ int writer_set_cpu(const struct step_env *env, const struct item *item, const ch
 	*ret_seconds = 0.25;
 	fake.clock += 0.25;
 	return write_cpu(cpu, !strcmp(value, "1"));
+}
+
+/* One of the CPUs that one write takes. */
+static int take_one(int cpu)
+{
+	struct fake_rule *rule;
+
+	meddle(true, cpu, false);
+	if (happen(FAKE_SIGNAL, false, cpu, false))
+		fake.nr_signals += fake.signals_at_once;
+	if (happen(FAKE_STUCK, false, cpu, false)) {
+		fake.is_stuck = true;
+		return -ETIMEDOUT;
+	}
+	rule = happen(FAKE_FAIL, false, cpu, false);
+	if (rule)
+		return -rule->error;
+	if (!happen(FAKE_LIE, false, cpu, false))
+		fake.online[cpu] = false;
+	return 0;
+}
+
+static int write_bulk(const char *list)
+{
+	int r = 0;
+
+	fake_log("bulk=%s", list);
+	if (!fake.has_bulk)
+		return -ENOENT;
+	for (unsigned int cpu = 0; cpu < fake.nr_cpus; cpu++) {
+		int one = cpus_text_has(list, cpu) && fake.online[cpu] ? take_one((int)cpu) : 0;
+
+		if (one && !r)
+			r = one;
+		if (fake.is_stuck || (r && !fake.is_posted))
+			return r;
+	}
+	return fake.is_posted ? 0 : r;
+}
+
+int writer_take_cpus(const struct step_env *env, const struct step *step, size_t first, size_t nr,
+		     const char *path, const char *value, double *ret_seconds)
+{
+	(void)env;
+	(void)step;
+	(void)first;
+	if (fake.is_stuck)
+		return -ETIMEDOUT;
+	if (was_killed())
+		return 0;
+	*ret_seconds = 0.25 * (double)nr;
+	fake.clock += *ret_seconds;
+	fake.nr_writes++;
+	fake.was_unsaved |= !fake_nr_journals();
+	return !strcmp(path, BULK) ? write_bulk(value) : -ENOENT;
 }
 
 int writer_start(const struct root *root, struct writer **ret_writer)
@@ -324,7 +382,8 @@ int root_read_buffer(const struct root *root, const char *path, char *buffer, si
 	if (!strcmp(path, "sys/kernel/rcu_normal"))
 		return read_long(fake.rcu_normal, buffer, size);
 	if (!strcmp(path, CPU_DIR "/hotplug/states")) {
-		snprintf(buffer, size, "173: workqueue:online\n201: sched:active");
+		snprintf(buffer, size,
+			 "173: workqueue:online\n201: sched:active");
 		return 0;
 	}
 	if (strlen(path) > 5 && !strcmp(path + strlen(path) - 5, "/fail")) {
@@ -354,6 +413,8 @@ int root_openat(const struct root *root, int flags, const char *path)
 
 static bool has_path(const char *path)
 {
+	if (!strcmp(path, BULK))
+		return fake.has_bulk;
 	return !strncmp(path, TRACEFS, strlen(TRACEFS)) && fake.has_tracefs;
 }
 

@@ -174,19 +174,19 @@ static void test_plan_of_trace(bool is_live, bool has_tracefs, unsigned long mem
 static void test_pick(void)
 {
 	const struct method *method = NULL;
-	const char *why_not = NULL;
+	char why_not[128] = "";
 	struct scene scene;
 
 	open_scene(&scene);
-	is_int(methods_pick("auto", &scene.env, &method, &why_not), 0,
+	is_int(methods_pick("auto", &scene.env, &method, why_not, sizeof(why_not)), 0,
 	       "some method is usable");
 	ok(method, "it is given");
-	is_int(methods_pick("sequential", &scene.env, &method, &why_not), 0,
+	is_int(methods_pick("sequential", &scene.env, &method, why_not, sizeof(why_not)), 0,
 	       "sequential is usable");
 	is_str(method->name, "sequential", "its name");
-	is_int(methods_pick("Sequential", &scene.env, &method, &why_not), -EINVAL,
+	is_int(methods_pick("Sequential", &scene.env, &method, why_not, sizeof(why_not)), -EINVAL,
 	       "another name is none");
-	is_int(methods_pick("", &scene.env, &method, &why_not), -EINVAL,
+	is_int(methods_pick("", &scene.env, &method, why_not, sizeof(why_not)), -EINVAL,
 	       "nor is no name");
 	scene_close(&scene);
 }
