@@ -17,7 +17,7 @@
 /* The values of options that have a few. */
 #define MIGRATE	 "auto|partition|affinity|none"
 #define PINNED	 "move|refuse"
-#define METHOD	 "auto|bulk|sequential"
+#define METHOD	 "auto|bulk|smt|sequential"
 #define ON_ERROR "rollback|stop|continue" /* in the order of enum on_error */
 
 /* Stands for a value that was not given; nobody can type it. */

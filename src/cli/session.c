@@ -170,7 +170,7 @@ static double read_deadline_limit(const struct root *root)
 
 int session_judge(const struct session *session, struct report *report,
 		  int (*preflight)(const struct facts *, struct findings *),
-		  const struct place *places, size_t nr_places)
+		  const struct place *places, size_t nr_places, bool frees_smt)
 {
 	char path[80];
 	struct facts facts = {
@@ -183,6 +183,7 @@ int session_judge(const struct session *session, struct report *report,
 		.deadline_limit = read_deadline_limit(session->root),
 		.places = places,
 		.nr_places = nr_places,
+		.frees_smt = frees_smt,
 	};
 
 	check_access(session, report, path, sizeof(path) - 1, &facts);

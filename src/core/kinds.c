@@ -12,6 +12,7 @@
 #include "host/netqueues.h"
 #include "host/partition.h"
 #include "host/rcu.h"
+#include "host/smt.h"
 #include "host/tasks.h"
 #include "host/trace.h"
 #include "host/workqueues.h"
@@ -31,6 +32,7 @@ const struct step_kind *const kinds[] = {
 	&netqueues_rps_kind,
 	&netqueues_xps_kind,
 	&workqueues_kind,
+	&smt_kind, /* on record before the CPUs go */
 	&hotplug_kind,
 	NULL,
 };

@@ -8,9 +8,11 @@
 
 #include "host/bulk.h"
 #include "host/sequential.h"
+#include "host/smt.h"
 
 const struct method *const methods[] = {
 	&bulk_method,
+	&smt_method,
 	&sequential_method,
 	NULL,
 };

@@ -4,11 +4,16 @@
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
-# All writes that take or bring CPUs, in order: "bulk 28-31", "30=0!EIO"
+# All writes that take or bring CPUs, in order: "bulk 28-31", "smt off", "30=0!EIO"
 changes() {
 	sed -n -e 's,^write sys/devices/system/cpu/cpu_bulk_remove \([^ ]*\) \([^ ]*\) .*,bulk \1!\2,p' \
+		-e 's,^write sys/devices/system/cpu/smt/control \([^ ]*\) \([^ ]*\) .*,smt \1!\2,p' \
 		-e 's,^write sys/devices/system/cpu/cpu\([0-9]*\)/online \([01]\) \([^ ]*\) .*,\1=\2!\3,p' "$log" |
 		sed 's/!ok$//' | paste -sd' ' -
+}
+
+control() {
+	cat "$t/sys/devices/system/cpu/smt/control"
 }
 
 # ---- which one -------------------------------------------------------------------------------
@@ -36,19 +41,50 @@ refused() {
 tree_2s plain
 freeze
 chosen "a socket" sequential --socket 1
+chosen "the second threads" smt --smt
+chosen "the second threads, by number" smt --cpu 16-31
+chosen "the second threads, asked for" smt --smt --method=smt
+chosen "the second threads, one by one" sequential --smt --method=sequential
+json_is "one by one: no step for the control" '[.steps[] | select(.kind == "smt.control")] | length' 0
+run --smt --dry-run --json
+json_is "smt: its step" '.steps[] | select(.kind == "smt.control") | "\(.lifetime) \(.before) \(.after)"' \
+	"until-restore on off"
 refused "no bulk" 'this kernel has no .*cpu_bulk_remove' --smt --method=bulk
+refused "smt for a part" 'the selection is not all threads' --smt --socket 1 --method=smt
+refused "smt for more" 'the selection is not all threads' --cpu 8,16-31 --method=smt
 untouched "what is only asked"
 tree_2s bulk --bulk
 chosen "with the file" bulk --socket 1
-chosen "with the file, one by one" sequential --socket 1 --method=sequential
+chosen "with the file, the second threads" bulk --smt
+chosen "with the file, smt all the same" smt --smt --method=smt
+tree_2s someoff --offline 3
+chosen "the second threads, one CPU off" sequential --smt
+refused "smt with a CPU off" 'other CPUs are offline already \(3\)' --smt --method=smt
+tree_2s number --smt 1
+refused "smt after a failure" 'smt/control reads "1"' --smt --method=smt
+tree_2s off --smt off
+chosen "switched off" sequential --cpu 30
+refused "smt, switched off" 'smt/control reads "off"' --smt --method=smt
+rm "$t/sys/devices/system/cpu/smt/control"
+refused "smt without the file" 'this kernel has no .*smt/control' --smt --method=smt
+tree partial --sockets 2 --cores 2 --threads 4 --numbering threads-last
+chosen "all but the first of four threads" smt --cpu 4-15
+refused "the last two of four threads" 'not known to switch off some' --cpu 8-15 --method=smt
+tree partial4 --sockets 2 --cores 2 --threads 4 --numbering threads-last --smt 4
+chosen "the last two of four, where that is known" smt --cpu 8-15
+json_is "the last two of four: what is written" '.steps[] | select(.kind == "smt.control").after' 2
+tree nosmt --sockets 1 --cores 4
+refused "smt on a machine without" 'smt/control reads "notsupported"' --cpu 1-3 --method=smt
 
 for value in 0 -1 65537 x ''; do
 	run --cpu 1 --batch="$value"
 	status "--batch=$value" 2
 done
-run --cpu 1 --batch=2 --method=sequential
-status "--batch with --method=sequential" 2
-err_says "--batch with --method=sequential" 'no batches'
+for method in smt sequential; do
+	run --cpu 1 --batch=2 --method=$method
+	status "--batch with --method=$method" 2
+	err_says "--batch with --method=$method" 'no batches'
+done
 run --restore --batch=2
 status "--batch with --restore" 2
 
@@ -149,5 +185,79 @@ json_is "bulk, a long list: all of it" '.result.offlined | split(",") | length' 
 ok "bulk, a long list: several writes" test "$(grep -c '^write .*cpu_bulk_remove' "$log")" -gt 1
 is "bulk, a long list: none over a page" "" "$(awk '/cpu_bulk_remove/ && length($3) > 4095' "$log")"
 is "bulk, a long list: nothing alone" "" "$(writes)"
+
+# ---- smt -------------------------------------------------------------------------------------
+
+tree_2s smt --hotplug
+freeze
+krun --smt --json
+verdict "smt" 0 'done' as-asked
+json_is "smt" '.method + " " + .result.offlined' "smt 16-31"
+is "smt: one write" "smt off" "$(changes)"
+is "smt: the control" off "$(control)"
+krun --restore --dry-run --json
+verdict "smt, --restore --dry-run" 0 ready
+json_is "smt, --restore --dry-run: first the control" '.steps | map(select(.lifetime == "until-restore")) | .[0].kind' \
+	smt.control
+new_rules
+krun --restore --cpu 20 --json
+verdict "smt, --restore of one" 0 'done' as-asked
+is "smt, --restore of one" "smt on!EAGAIN 20=1" "$(changes)"
+is "smt, --restore of one: the rest stays" "0-15,20 on" "$(online) $(control)"
+by_hand 0 5
+new_rules
+krun --restore
+is "smt, --restore of the rest" "0 0-4,6-31" "$rc $(online)"
+by_hand 1 5
+as_before "smt, --restore of the rest"
+
+# Operations of others stay in force
+new_rules
+krun --smt --json
+operation=$(json .operation)
+krun --cpu 8-9 --json
+by_hand 0 3
+new_rules
+krun "--restore=$operation" --json
+verdict "smt beside others, --restore" 0 'done' as-asked
+is "smt beside others: theirs stay off" 0-2,4-7,10-31 "$(online)"
+krun --restore
+by_hand 1 3
+as_before "smt beside others"
+
+# The kernel stops at one that fails
+new_rules 'cpu20 bulk EAGAIN 1'
+krun --smt --json
+verdict "smt, one stays at first" 0 'done' as-asked
+is "smt, one stays at first" "smt off!EAGAIN $(expand_down 20-31 | sed 's/,/=0 /g')=0 smt on!EAGAIN" "$(changes)"
+krun --restore
+as_before "smt, one stays at first, --restore"
+new_rules 'cpu20 offline EAGAIN'
+krun --smt --json
+verdict "smt, one cannot go" 1 rolled-back as-before
+as_before "smt, one cannot go"
+
+# Without fault injection "on" is written only where all that is off shall return
+tree_2s nofail
+freeze
+krun --smt
+new_rules
+krun --restore
+is "smt without fault injection" "0 smt on" "$rc $(changes)"
+as_before "smt without fault injection"
+krun --smt
+krun --restore --cpu 20 --json
+verdict "smt without fault injection, --restore of one" 5 failed in-between
+is "smt without fault injection, --restore of one: none comes" "0-15 off" "$(online) $(control)"
+krun --restore
+as_before "smt without fault injection, --restore of all"
+
+# Somebody switched it off for good
+tree_2s forceoff --hotplug
+krun --smt
+echo forceoff >"$t/sys/devices/system/cpu/smt/control"
+krun --restore
+status "smt, forceoff by somebody" 3
+err_says "smt, forceoff by somebody" 'smt/control.*forceoff'
 
 done_testing

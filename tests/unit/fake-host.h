@@ -73,6 +73,9 @@ struct fake {
 
 	bool has_bulk;	      /* there is a cpu_bulk_remove */
 	bool is_posted;	      /* its write reports success whatever happened */
+	char smt_control[16]; /* "": no such file. The odd CPUs are second threads */
+	bool has_smt_trap;    /* an "off" that fails leaves "1", and no "off" works any more */
+	bool fails_first[FAKE_NR_CPUS]; /* armed to fail at the first state on the way up */
 
 	struct fake_rule rules[FAKE_NR_RULES];
 	size_t nr_rules;

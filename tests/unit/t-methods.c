@@ -7,6 +7,7 @@
 
 #include "guard.h"
 #include "host/hotplug.h"
+#include "host/smt.h"
 #include "scene.h"
 #include "tap.h"
 
@@ -17,6 +18,14 @@ static void open_bulk(struct scene *scene, const char *target, unsigned int batc
 	scene_init(scene, target, SCENE_ID);
 	scene->request.batch = batch;
 	scene_plan(scene);
+}
+
+/* All second threads of eight CPUs. */
+static void open_smt(struct scene *scene)
+{
+	fake_reset(8);
+	strcpy(fake.smt_control, "on");
+	scene_open(scene, "1,3,5,7", SCENE_ID);
 }
 
 static void fail_cpu(int cpu, enum fake_event event, int times)
@@ -63,6 +72,9 @@ static void is_as_before(const char *online, const char *what)
 	is_str(fake_online(), online, "%s: all CPUs are online", what);
 	is_int(fake_nr_journals(), 0, "%s: no journal is left", what);
 	ok(!fake.was_unsaved, "%s: nothing was written without a journal", what);
+	for (unsigned int cpu = 0; cpu < fake.nr_cpus; cpu++)
+		if (fake.fails_first[cpu])
+			ok(false, "%s: cpu %u is left to fail", what, cpu);
 }
 
 /* ---- bulk -------------------------------------------------------------------------------- */
@@ -216,17 +228,179 @@ static void test_claimed(void)
 	scene_close(&scene);
 }
 
+/* ---- smt: where it can be used ----------------------------------------------------------- */
+
+static void is_usable(const char *control, const char *target, const char *offline,
+		      const char *reason)
+{
+	const struct method *method = NULL;
+	struct scene scene;
+	char why_not[512] = "";
+
+	fake_reset(8);
+	snprintf(fake.smt_control, sizeof(fake.smt_control), "%s", control);
+	for (unsigned int cpu = 0; cpu < 8; cpu++)
+		fake.online[cpu] = !cpus_text_has(offline, cpu);
+	scene_open(&scene, target, SCENE_ID);
+	is_int(methods_pick("smt", &scene.env, &method, why_not, sizeof(why_not)),
+	       reason ? -EOPNOTSUPP : 0, "control \"%s\", target %s", control, target);
+	if (reason)
+		ok(strstr(why_not, reason), "because of \"%s\": %s", reason, why_not);
+	is_method(&scene, reason ? "sequential" : "smt");
+	ok(!!find_step(&scene, &smt_kind) == !reason, "smt.control is %splanned",
+	   reason ? "not " : "");
+	scene_close(&scene);
+}
+
+static void test_usable(void)
+{
+	is_usable("on", "1,3,5,7", "", NULL);
+	is_usable("2", "1,3,5,7", "", NULL);
+	is_usable("on", "1,3,5", "", "not all threads");
+	is_usable("on", "1,3,5-7", "", "not all threads");
+	is_usable("on", "0,2,4,6", "", "not all threads");
+	is_usable("on", "1,3,7", "5", "offline already (5)");
+	is_usable("on", "1,3,5,7", "6", "offline already (6)");
+	is_usable("1", "1,3,5,7", "", "reads \"1\"");
+	is_usable("off", "1,3,5,7", "", "reads \"off\"");
+	is_usable("notsupported", "1,3,5,7", "", "reads \"notsupported\"");
+	is_usable("", "1,3,5,7", "", "no /sys");
+}
+
+/* A pause is between two CPUs: they are not taken together. */
+static void test_pace(void)
+{
+	const struct method *method = NULL;
+	char why_not[512] = "";
+	struct scene scene;
+
+	open_smt(&scene);
+	scene.request.pace = 2;
+	is_int(methods_pick("smt", &scene.env, &method, why_not, sizeof(why_not)), -EOPNOTSUPP,
+	       "smt with a pace");
+	ok(strstr(why_not, "--pace"), "because of it");
+	scene_close(&scene);
+	open_bulk(&scene, "14-15", 0);
+	scene.request.pace = 2;
+	is_outcome(scene_take(&scene), OUTCOME_DONE, "bulk with a pace");
+	is_str(fake.log, "rcu=1 bulk=15 bulk=14 rcu=0", "one a write");
+	is_int((long long)(fake.clock * 1000 + 0.5), 2 * 250 + 2000, "and a pause between them");
+	scene_close(&scene);
+}
+
 static void test_order(void)
 {
 	const struct method *method = NULL;
 	struct scene scene;
 	char why_not[512] = "";
 
-	open_bulk(&scene, "8-15", 0);
+	open_smt(&scene);
+	is_method(&scene, "smt");
+	fake.has_bulk = true;
+	is_int(methods_pick("auto", &scene.env, &method, why_not, sizeof(why_not)), 0, "auto");
+	is_str(method->name, "bulk", "bulk comes first where there is one");
 	scene.env.is_return = true;
 	is_int(methods_pick("auto", &scene.env, &method, why_not, sizeof(why_not)), 0,
 	       "auto, for the return");
 	is_str(method->name, "sequential", "CPUs return one by one");
+	scene_close(&scene);
+}
+
+/* ---- smt: there and back ----------------------------------------------------------------- */
+
+static void bring_back(const char *scope, const char *log, const char *what)
+{
+	struct scene scene;
+
+	fake.nr_rules = 0;
+	fake.log[0] = '\0';
+	scene_open_return(&scene, SCENE_ID, scope);
+	is_outcome(scene_return(&scene), OUTCOME_DONE, what);
+	is_str(fake.log, log, "%s: the writes", what);
+	is_str(fake.smt_control, "on", "%s: the control", what);
+	scene_close(&scene);
+}
+
+static void take_smt(const char *log)
+{
+	struct scene scene;
+
+	open_smt(&scene);
+	is_outcome(scene_take(&scene), OUTCOME_DONE, "smt");
+	is_str(fake.log, log, "smt: the writes");
+	is_str(fake_online(), "0,2,4,6", "smt: the CPUs");
+	is_str(fake.smt_control, "off", "smt: the control");
+	scene_close(&scene);
+}
+
+static void test_smt(void)
+{
+	take_smt("rcu=1 smt=off rcu=0");
+	bring_back(NULL, "rcu=1 smt=on cpu1=1 cpu3=1 cpu5=1 cpu7=1 rcu=0", "smt, restore");
+	is_as_before("0-7", "smt, restore");
+}
+
+/* Some come back: the others stay, although the control has to be on again. */
+static void test_smt_partly(void)
+{
+	take_smt("rcu=1 smt=off rcu=0");
+	bring_back("5", "rcu=1 smt=on cpu5=1 rcu=0", "smt, one returns");
+	is_str(fake_online(), "0,2,4-6", "the others stay off");
+	is_str(scene_claim(SCENE_ID), "1,3,7", "and claimed");
+	bring_back(NULL, "rcu=1 cpu1=1 cpu3=1 cpu7=1 rcu=0", "smt, the rest returns");
+	is_as_before("0-7", "smt, the rest returns");
+}
+
+/* Somebody took CPUs since, which are none of ours: one more before the first of ours. */
+static void test_smt_beside_others(void)
+{
+	take_smt("rcu=1 smt=off rcu=0");
+	fake.online[0] = fake.online[4] = false;
+	bring_back(NULL, "rcu=1 smt=on cpu1=1 cpu3=1 cpu5=1 cpu7=1 rcu=0", "beside others");
+	is_str(fake_online(), "1-3,5-7", "theirs stay off");
+	ok(!fake.fails_first[0] && !fake.fails_first[4], "and are not left to fail");
+}
+
+static void test_smt_changed_by_others(const char *control, enum outcome expected)
+{
+	struct scene scene;
+
+	take_smt("rcu=1 smt=off rcu=0");
+	strcpy(fake.smt_control, control);
+	fake.log[0] = '\0';
+	scene_open_return(&scene, SCENE_ID, NULL);
+	is_outcome(scene_return(&scene), expected, control);
+	is_str(fake.smt_control, control, "what somebody else wrote stays");
+	scene_close(&scene);
+}
+
+/* The kernel stops at a CPU that stays; the ones that went and the others are sorted out. */
+static void test_smt_stays(bool has_trap, int times, enum outcome expected, const char *log)
+{
+	struct scene scene;
+
+	open_smt(&scene);
+	fake.has_smt_trap = has_trap;
+	fail_cpu(5, FAKE_FAIL, times);
+	is_outcome(scene_take(&scene), expected, "one stays");
+	is_str(fake.log, log, "one stays, %s the trap", has_trap ? "with" : "without");
+	is_str(fake.smt_control, "on", "the control is on");
+	if (expected == OUTCOME_DONE)
+		bring_back(NULL, "rcu=1 cpu1=1 cpu3=1 cpu5=1 cpu7=1 rcu=0", "one stayed, restore");
+	is_as_before("0-7", "one stays");
+	scene_close(&scene);
+}
+
+static void test_smt_signal(void)
+{
+	struct scene scene;
+
+	open_smt(&scene);
+	fake_add((struct fake_rule){ .event = FAKE_SIGNAL, .cpu = 3, .direction = FAKE_DOWN });
+	is_outcome(scene_take(&scene), OUTCOME_ROLLED_BACK, "smt and a signal");
+	is_str(fake.log, "rcu=1 smt=off smt=on cpu1=1 cpu3=1 cpu5=1 cpu7=1 rcu=0",
+	       "the control is on before the CPUs return");
+	is_as_before("0-7", "smt and a signal");
 	scene_close(&scene);
 }
 
@@ -251,7 +425,20 @@ int main(void)
 	test_stuck();
 	test_stuck_named();
 	test_claimed();
+	test_usable();
 	test_order();
+	test_pace();
+	test_smt();
+	test_smt_partly();
+	test_smt_beside_others();
+	test_smt_changed_by_others("forceoff", OUTCOME_FAILED);
+	test_smt_stays(false, 1, OUTCOME_DONE, "rcu=1 smt=off cpu7=0 cpu5=0 rcu=0");
+	test_smt_stays(true, 1, OUTCOME_DONE, "rcu=1 smt=off cpu7=0 cpu5=0 smt=on rcu=0");
+	test_smt_stays(false, 0, OUTCOME_ROLLED_BACK,
+		       "rcu=1 smt=off cpu7=0 cpu5!0 cpu1=1 cpu3=1 cpu7=1 rcu=0");
+	test_smt_stays(true, 0, OUTCOME_ROLLED_BACK,
+		       "rcu=1 smt=off cpu7=0 cpu5!0 smt=on cpu1=1 cpu3=1 cpu7=1 rcu=0");
+	test_smt_signal();
 	if (guard_can_see())
 		is_int((long long)scene_nr_allocated, 0,
 		       "nothing was allocated after a first write");
