@@ -47,6 +47,7 @@ struct request {
 	const char *migrate;	/* --migrate, "auto" if not given */
 	const char *pinned;	/* --pinned, NULL if not given */
 	const char *method;	/* --method, "auto" if not given */
+	unsigned int batch;	/* --batch, 0 if not given */
 	enum on_error on_error;
 	double timeout; /* seconds per CPU, 0: none */
 	double pace;	/* seconds between two changes of CPUs, 0: none */

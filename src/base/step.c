@@ -125,10 +125,19 @@ int operation_find_drift(const struct operation *operation, hwloc_const_bitmap_t
 	return 0;
 }
 
+bool operation_keeps_cpus(const struct operation *operation)
+{
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		if (operation->steps[i].undo_rank < UNDO_RANK_CPUS &&
+		    step_is_in_force(&operation->steps[i]))
+			return true;
+	return false;
+}
+
 const struct place *operation_find_place(const struct operation *operation, unsigned int cpu)
 {
 	for (size_t i = 0; i < operation->nr_places; i++)
-		if (operation->places[i].cpu == cpu && hwloc_bitmap_isset(operation->claim, cpu))
+		if (operation->places[i].cpu == cpu)
 			return &operation->places[i];
 	return NULL;
 }

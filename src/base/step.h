@@ -91,12 +91,16 @@ struct step_env {
 	struct step *stuck; /* out: the step whose write the kernel never answered, or NULL */
 };
 
+/* Where CPUs come online in the walk that undoes. Below stands what keeps them from it. */
+#define UNDO_RANK_CPUS 1
+
 struct step_kind {
 	const char *name;
 	/*
 	 * Place in the walk that undoes (rollback, restore, the end of a run): low ranks first.
-	 * CPUs come online at rank 0, everything else follows. The first value of each step's own,
-	 * which describe() may change.
+	 * What has a rank below UNDO_RANK_CPUS is undone as soon as one CPU is to return, what has
+	 * one above once all are back. The first value of each step's own, which describe() may
+	 * change.
 	 */
 	unsigned int undo_rank;
 	enum lifetime lifetime;
@@ -205,7 +209,10 @@ int operation_update_claim(struct operation *operation) _must_check_;
 int operation_find_drift(const struct operation *operation, hwloc_const_bitmap_t online,
 			 hwloc_bitmap_t ret_cpus) _must_check_;
 
-/* The place of @cpu, one that @operation claims, or NULL. */
+/* True where a step in force keeps its CPUs from coming online, until it is undone. */
+bool operation_keeps_cpus(const struct operation *operation);
+
+/* Where @cpu was when the operation began, or NULL where that is not known. */
 const struct place *operation_find_place(const struct operation *operation, unsigned int cpu);
 
 /* True where anything of the operation may be in force. */

@@ -17,7 +17,7 @@
 /* The values of options that have a few. */
 #define MIGRATE	 "auto|partition|affinity|none"
 #define PINNED	 "move|refuse"
-#define METHOD	 "auto|sequential"
+#define METHOD	 "auto|bulk|smt|sequential"
 #define ON_ERROR "rollback|stop|continue" /* in the order of enum on_error */
 
 /* Stands for a value that was not given; nobody can type it. */
@@ -34,6 +34,7 @@ enum option {
 	OPTION_MIGRATE,
 	OPTION_PINNED,
 	OPTION_METHOD,
+	OPTION_BATCH,
 	OPTION_ON_ERROR,
 	OPTION_TIMEOUT,
 	OPTION_PACE,
@@ -105,6 +106,7 @@ static struct poptOption control_options[] = {
 	VALUE("migrate", OPTION_MIGRATE, MIGRATE, "how work is moved away before"),
 	VALUE("pinned", OPTION_PINNED, PINNED, "what to do with tasks pinned to these CPUs alone"),
 	VALUE("method", OPTION_METHOD, METHOD, "how the kernel is made to take the CPUs"),
+	VALUE("batch", OPTION_BATCH, "N", "so many CPUs with one write, for the method bulk"),
 	VALUE("on-error", OPTION_ON_ERROR, ON_ERROR, "what to do when a CPU cannot go"),
 	VALUE("timeout", OPTION_TIMEOUT, "SECONDS", "give up waiting for one CPU after so long"),
 	VALUE("pace", OPTION_PACE, "MS", "pause so long between two CPUs"),
@@ -162,6 +164,7 @@ static const struct {
 	{ OPTION_MIGRATE, "migrate", CHANGES },
 	{ OPTION_PINNED, "pinned", ON(ACTION_OFFLINE) },
 	{ OPTION_METHOD, "method", ON(ACTION_OFFLINE) },
+	{ OPTION_BATCH, "batch", ON(ACTION_OFFLINE) },
 	{ OPTION_ON_ERROR, "on-error", ON(ACTION_OFFLINE) },
 	{ OPTION_TIMEOUT, "timeout", CHANGES },
 	{ OPTION_PACE, "pace", CHANGES },
@@ -280,6 +283,16 @@ static double parse_number(struct parser *parser, const char *option, const char
 	return (double)value;
 }
 
+static void set_batch(struct parser *parser, const char *text)
+{
+	long nr;
+
+	if (util_parse_long(text, 1, 65536, &nr))
+		complain(parser, "--batch=%s: it is a number of CPUs from 1 to 65536", text);
+	else
+		parser->options->request.batch = (unsigned int)nr;
+}
+
 /* Takes @text over from popt, until options_free(). */
 static int keep_value(struct options *options, char *text)
 {
@@ -377,6 +390,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		choose(parser, "method", value, METHOD);
 		request->method = value;
 		break;
+	case OPTION_BATCH:
+		set_batch(parser, value);
+		break;
 	case OPTION_ON_ERROR:
 		request->on_error = (enum on_error)choose(parser, "on-error", value, ON_ERROR);
 		break;
@@ -466,6 +482,9 @@ static void check_limits(struct parser *parser)
 	if (request->nr_selectors && !(SELECTS & ON(request->action)))
 		complain(parser, "a selection cannot be used with %s",
 			 action_names[request->action]);
+	if (request->batch && strcmp(request->method, "auto") && strcmp(request->method, "bulk"))
+		complain(parser, "--batch cannot be used with --method=%s, which has no batches",
+			 request->method);
 	if (!request->nr_selectors && (!parser->has_action || request->action == ACTION_SERVICE))
 		complain(parser, "nothing is selected: name the CPUs, for example with --node 2");
 	if (request->socket_of && !request_has(request, SELECT_MCE))

@@ -299,13 +299,16 @@ static int judge_return(const struct session *session, struct report *report,
 			const struct returns *returns)
 {
 	_cleanup_free_ struct place *places = NULL;
+	bool frees_smt = false;
 	size_t nr;
 	int r = collect_places(returns, &places, &nr);
 
 	if (r)
 		return r;
 	hwloc_bitmap_or(report->target, report->target, returns->standby);
-	r = session_judge(session, report, preflight_return, places, nr);
+	for (size_t i = 0; i < returns->nr; i++)
+		frees_smt |= operation_keeps_cpus(returns->list[i].operation);
+	r = session_judge(session, report, preflight_return, places, nr, frees_smt);
 	hwloc_bitmap_andnot(report->target, report->target, returns->standby);
 	return r;
 }

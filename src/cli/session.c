@@ -171,7 +171,7 @@ static double read_deadline_limit(const struct root *root)
 
 int session_judge(const struct session *session, struct report *report,
 		  int (*preflight)(const struct facts *, struct findings *),
-		  const struct place *places, size_t nr_places)
+		  const struct place *places, size_t nr_places, bool frees_smt)
 {
 	char path[80];
 	struct facts facts = {
@@ -184,6 +184,7 @@ int session_judge(const struct session *session, struct report *report,
 		.deadline_limit = read_deadline_limit(session->root),
 		.places = places,
 		.nr_places = nr_places,
+		.frees_smt = frees_smt,
 	};
 
 	check_access(session, report, path, sizeof(path) - 1, &facts);
@@ -396,7 +397,6 @@ static int refuse_way(struct report *report, const char *what, const char *name,
 int session_pick_ways(struct report *report, struct step_env *env, const struct evacuation *failed)
 {
 	const struct request *request = env->request;
-	const char *reason = NULL;
 	char why_not[512] = "";
 	int r = evacuations_pick(request->migrate, env, failed, &env->evacuation, why_not,
 				 sizeof(why_not));
@@ -405,9 +405,9 @@ int session_pick_ways(struct report *report, struct step_env *env, const struct 
 		return refuse_way(report, "way of migration", request->migrate, why_not);
 	if (r)
 		return r;
-	r = methods_pick(request->method, env, &env->method, &reason);
+	r = methods_pick(request->method, env, &env->method, why_not, sizeof(why_not));
 	if (r == -EOPNOTSUPP)
-		return refuse_way(report, "offline method", request->method, reason);
+		return refuse_way(report, "offline method", request->method, why_not);
 	if (r)
 		return r;
 	report->evacuation = env->evacuation->name;

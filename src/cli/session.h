@@ -49,10 +49,13 @@ int session_resolve(struct session *session, struct report *report) _must_check_
 int session_judge_service(const struct session *session, struct report *report,
 			  hwloc_const_bitmap_t online) _must_check_;
 
-/* Runs the rules of @preflight over report->target; @places are those of CPUs to bring back. */
+/*
+ * Runs the rules of @preflight over report->target; @places are those of CPUs to bring back, with
+ * @frees_smt SMT is switched on again before.
+ */
 int session_judge(const struct session *session, struct report *report,
 		  int (*preflight)(const struct facts *, struct findings *),
-		  const struct place *places, size_t nr_places) _must_check_;
+		  const struct place *places, size_t nr_places, bool frees_smt) _must_check_;
 
 /*
  * Takes the lock where that leaves no trace: while another cpuoff is at work there is nothing to be

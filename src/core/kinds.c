@@ -14,6 +14,7 @@
 #include "host/partition.h"
 #include "host/rcu.h"
 #include "host/settings.h"
+#include "host/smt.h"
 #include "host/tasks.h"
 #include "host/trace.h"
 #include "host/workqueues.h"
@@ -34,6 +35,7 @@ const struct step_kind *const kinds[] = {
 	&netqueues_xps_kind,
 	&workqueues_kind,
 	&settings_kind,
+	&smt_kind, /* on record before the CPUs go */
 	&hotplug_kind,
 	&eject_cpus_kind,
 	&eject_containers_kind,

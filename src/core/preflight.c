@@ -407,7 +407,8 @@ static char *check_smt_off(const struct facts *facts, hwloc_bitmap_t cpus)
 	const char *control = facts->machine->smt_control;
 	unsigned int cpu;
 
-	if (!control || (strcmp(control, "off") && strcmp(control, "forceoff")))
+	if (!control || (strcmp(control, "off") && strcmp(control, "forceoff")) ||
+	    (facts->frees_smt && strcmp(control, "forceoff")))
 		return NULL;
 	cpus_foreach(cpu, facts->target)
 		if (may_be_sibling(facts, cpu))

@@ -23,6 +23,7 @@ struct facts {
 	size_t nr_places;
 	const struct tasks *tasks;
 	const struct cgroups *cgroups;
+	bool frees_smt;	       /* what is restored has switched SMT off, and switches it on again */
 	double deadline_limit; /* deadline bandwidth that the kernel admits per CPU, 0: any */
 	const char *
 		denied_path; /* a file that must be written and may not be, NULL if there is none */

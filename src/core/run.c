@@ -108,7 +108,7 @@ static bool is_due(const struct run *run, const struct step *step, enum lifetime
 	if (!step_is_in_force(step) || step->lifetime > longest)
 		return false;
 	return step->lifetime == LIFETIME_DURING || step->kind->is_per_cpu ||
-	       cpus_are_back(run->operation);
+	       step->undo_rank < UNDO_RANK_CPUS || cpus_are_back(run->operation);
 }
 
 /*

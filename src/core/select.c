@@ -1514,7 +1514,8 @@ static bool is_awaited(unsigned int cpu, const struct operation *const *operatio
 		       size_t nr_operations)
 {
 	for (size_t i = 0; i < nr_operations; i++)
-		if (operation_find_place(operations[i], cpu))
+		if (hwloc_bitmap_isset(operations[i]->claim, cpu) &&
+		    operation_find_place(operations[i], cpu))
 			return true;
 	return false;
 }

@@ -238,7 +238,7 @@ static int undo_cpus(struct step *step, struct step_env *env)
 
 const struct step_kind eject_cpus_kind = {
 	.name = "cpu.eject",
-	.undo_rank = 0, /* with the CPUs, and as it is applied later, undone before them */
+	.undo_rank = UNDO_RANK_CPUS, /* and as it is applied later, undone before them */
 	.lifetime = LIFETIME_UNTIL_RESTORE,
 	.is_per_cpu = true,
 	.describe = describe_cpus,
@@ -393,7 +393,7 @@ static int undo_containers(struct step *step, struct step_env *env)
 
 const struct step_kind eject_containers_kind = {
 	.name = "container.eject",
-	.undo_rank = 1,
+	.undo_rank = UNDO_RANK_CPUS + 1,
 	.lifetime = LIFETIME_UNTIL_RESTORE,
 	.describe = describe_containers,
 	.apply = apply_containers,

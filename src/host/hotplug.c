@@ -76,21 +76,49 @@ static long read_armed_failure(const struct step_env *env, unsigned int cpu)
 	return state;
 }
 
-/* The name of a hotplug state: a line "173: workqueue:online" of hotplug/states. */
+/* Cuts the next line "173: workqueue:online" off hotplug/states. Returns false after the last. */
+static bool next_state(char **rest, long *ret_state, char **ret_name)
+{
+	char *line;
+
+	while ((line = strsep(rest, "\n"))) {
+		char *colon = strchr(line, ':');
+
+		if (!colon)
+			continue;
+		*ret_state = strtol(line, NULL, 10);
+		*ret_name = colon + 1 + strspn(colon + 1, " ");
+		return true;
+	}
+	return false;
+}
+
 static void find_state_name(const struct step_env *env, long state, char *name, size_t size)
 {
-	char states[16384], *line, *rest = states;
+	char states[16384], *rest = states, *found;
+	long number;
 
 	if (root_read_buffer(env->root, CPU_DIR "/hotplug/states", states, sizeof(states)))
 		return;
-	while ((line = strsep(&rest, "\n"))) {
-		char *colon = strchr(line, ':');
-
-		if (colon && strtol(line, NULL, 10) == state) {
-			snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " "));
+	while (next_state(&rest, &number, &found))
+		if (number == state) {
+			snprintf(name, size, "%s", found);
 			return;
 		}
-	}
+}
+
+void hotplug_find_state(const struct step_env *env, const char *name, char *number, size_t size)
+{
+	char states[16384], *rest = states, *found;
+	long state;
+
+	if (root_read_buffer(env->root, CPU_DIR "/hotplug/states", states, sizeof(states)))
+		return;
+	while (next_state(&rest, &state, &found))
+		if (!strcmp(found, name)) {
+			snprintf(number, size, "%ld", state);
+			return;
+		}
 }
 
 /* ---- one CPU ----------------------------------------------------------------------------- */
@@ -221,46 +249,79 @@ static void report_return(const struct step_env *env, const struct item *item, s
 				       });
 }
 
-/* Lowest number first, the items being sorted the other way. */
+struct returning {
+	struct online_mask *mask;
+	size_t done, total;
+	int first_error;
+};
+
+/* The first threads of all cores come before the others: work is back where it runs best. */
+static bool is_first_thread(const struct step_env *env, unsigned int cpu)
+{
+	const struct place *place = env->own ? operation_find_place(env->own, cpu) : NULL;
+
+	return !place || !place->thread;
+}
+
+static void return_item(struct step *step, struct step_env *env, struct item *item,
+			struct returning *returning)
+{
+	int r = 0;
+
+	if (is_to_return(step, item, env, returning->mask)) {
+		r = hotplug_set(env, item, true, returning->mask);
+		report_return(env, item, ++returning->done, returning->total);
+	}
+	item->error = -r;
+	if (!r)
+		item->state = STATE_UNDONE;
+	else if (!returning->first_error)
+		returning->first_error = r;
+	if (writer_is_stuck(env->writer))
+		env->stuck = step;
+}
+
+/* Lowest number first, the items being sorted the other way. Returns false where it was
+ * interrupted. */
+static bool return_items(struct step *step, struct step_env *env, bool first_threads,
+			 struct returning *returning)
+{
+	for (size_t i = step->nr_items; i-- > 0 && !env->stuck;) {
+		struct item *item = &step->items[i];
+		unsigned int cpu = (unsigned int)item->id;
+
+		if (!item_is_in_force(step, item) || !hwloc_bitmap_isset(env->target, cpu) ||
+		    is_first_thread(env, cpu) != first_threads)
+			continue;
+		if (is_to_return(step, item, env, returning->mask))
+			hotplug_pace(env);
+		if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
+			return false;
+		return_item(step, env, item, returning);
+	}
+	return true;
+}
+
 static int undo(struct step *step, struct step_env *env)
 {
 	static struct online_mask mask;
-	size_t done = 0, total = 0;
-	int first_error = hotplug_read_online(env, &mask);
+	struct returning returning = { .mask = &mask };
+	int r = hotplug_read_online(env, &mask);
 
-	if (first_error)
-		return first_error;
+	if (r)
+		return r;
 	for (size_t i = 0; i < step->nr_items; i++)
-		total += is_to_return(step, &step->items[i], env, &mask);
-	for (size_t i = step->nr_items; i-- > 0 && !env->stuck;) {
-		struct item *item = &step->items[i];
-		int r = 0;
-
-		if (!item_is_in_force(step, item) ||
-		    !hwloc_bitmap_isset(env->target, (unsigned int)item->id))
-			continue;
-		if (is_to_return(step, item, env, &mask))
-			hotplug_pace(env);
-		if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
-			return first_error ? first_error : -EINTR;
-		if (is_to_return(step, item, env, &mask)) {
-			r = hotplug_set(env, item, true, &mask);
-			report_return(env, item, ++done, total);
-		}
-		item->error = -r;
-		if (!r)
-			item->state = STATE_UNDONE;
-		else if (!first_error)
-			first_error = r;
-		if (writer_is_stuck(env->writer))
-			env->stuck = step;
-	}
-	return first_error;
+		returning.total += is_to_return(step, &step->items[i], env, &mask);
+	if ((!return_items(step, env, true, &returning) ||
+	     !return_items(step, env, false, &returning)) &&
+	    !returning.first_error)
+		return -EINTR;
+	return returning.first_error;
 }
 
 const struct step_kind hotplug_kind = {
 	.name = "cpu.offline",
-	.undo_rank = 0,
+	.undo_rank = UNDO_RANK_CPUS,
 	.lifetime = LIFETIME_UNTIL_RESTORE,
 	.is_per_cpu = true,
 	.describe = describe,

@@ -38,3 +38,9 @@ int hotplug_set(struct step_env *env, struct item *item, bool online,
  * To be called before each change, before looking whether somebody wants to stop.
  */
 void hotplug_pace(const struct step_env *env);
+
+/*
+ * The number of the hotplug state of this name, from hotplug/states, as cpuN/hotplug/fail takes it.
+ * Allocates nothing. @number is untouched where there is none.
+ */
+void hotplug_find_state(const struct step_env *env, const char *name, char *number, size_t size);

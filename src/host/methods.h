@@ -8,9 +8,11 @@
 struct method {
 	const char *name;
 
-	/* NULL where the method can be used here, else the reason why not: a sentence without its
-	 * subject. */
-	const char *(*why_not)(const struct step_env *env);
+	/*
+	 * NULL where the method can be used here, else the reason why not: a sentence without its
+	 * subject, constant or in @buffer. Read off the machine; nothing is tried.
+	 */
+	const char *(*why_not)(const struct step_env *env, char *buffer, size_t size);
 
 	/*
 	 * Takes the CPUs of all items of @step offline, as step_kind.apply() does, also ones that
@@ -25,7 +27,7 @@ extern const struct method *const methods[];
 
 /*
  * The method of this name, or for "auto" the first usable one. Returns 0; -EINVAL where there is
- * none of the name; -EOPNOTSUPP where it cannot be used, with the reason in @ret_why_not.
+ * none of the name; -EOPNOTSUPP where it cannot be used, with the reason in @why_not.
  */
 int methods_pick(const char *name, const struct step_env *env, const struct method **ret_method,
-		 const char **ret_why_not) _must_check_;
+		 char *why_not, size_t size) _must_check_;

@@ -242,9 +242,10 @@ static bool walk_trace(const struct step_env *env, unsigned long *nr_lost,
 /* ---- the callback that failed, and the one that runs --------------------------------------- */
 
 struct findings_of_cpu {
-	unsigned int cpu;
+	unsigned int cpu; /* CPU_NONE: any */
 	char entered[64]; /* the callback entered last, "" once it was left */
 	long entered_step;
+	unsigned int entered_cpu;
 	char failed[64];
 };
 
@@ -252,15 +253,16 @@ static void take_event(void *data, const struct event *event)
 {
 	struct findings_of_cpu *found = data;
 
-	if (event->cpu != found->cpu)
+	if (found->cpu != CPU_NONE && event->cpu != found->cpu)
 		return;
 	if (event->is_enter) {
 		snprintf(found->entered, sizeof(found->entered), "%.*s",
 			 (int)event->callback_length, event->callback);
 		found->entered_step = event->step;
+		found->entered_cpu = event->cpu;
 		return;
 	}
-	if (event->step != found->entered_step)
+	if (event->step != found->entered_step || event->cpu != found->entered_cpu)
 		return;
 	if (event->result < 0)
 		memcpy(found->failed, found->entered, sizeof(found->failed));
@@ -293,6 +295,18 @@ bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *
 
 	if (!read_trace(env, cpu, &found) || !found.entered[0])
 		return false;
+	snprintf(callback, size, "%s", found.entered);
+	return true;
+}
+
+bool trace_running_cpu(const struct step_env *env, unsigned int *ret_cpu, char *callback,
+		       size_t size)
+{
+	struct findings_of_cpu found;
+
+	if (!read_trace(env, CPU_NONE, &found) || !found.entered[0])
+		return false;
+	*ret_cpu = found.entered_cpu;
 	snprintf(callback, size, "%s", found.entered);
 	return true;
 }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "host/hotplug.h"
 #include "host/trace.h"
 
 #define REPORT_SECONDS 5.0
@@ -135,6 +136,72 @@ bool writer_is_stuck(const struct writer *writer)
 	return writer->is_stuck;
 }
 
+/* The items whose CPUs a write changes; none for other writes. */
+struct watched {
+	const struct item *items;
+	size_t nr;
+	const struct step *step; /* that they are part of, where they are several; else NULL */
+};
+
+static const struct item *find_item(const struct watched *watched, unsigned int cpu)
+{
+	for (size_t i = 0; i < watched->nr; i++)
+		if (watched->items[i].id == cpu)
+			return &watched->items[i];
+	return NULL;
+}
+
+/* The one item, or of several the one whose CPU is in a callback now; NULL if unknown. */
+static const struct item *find_running(const struct step_env *env, const struct watched *watched)
+{
+	unsigned int cpu;
+	char callback[64];
+
+	if (!watched->step)
+		return watched->items;
+	return trace_running_cpu(env, &cpu, callback, sizeof(callback)) ? find_item(watched, cpu)
+									: NULL;
+}
+
+/* How many of several CPUs that go are there still, 0 where it cannot be told. @ret_gone is one
+ * that is not. */
+static size_t count_left(const struct step_env *env, const struct watched *watched,
+			 const struct item **ret_gone)
+{
+	static struct online_mask mask;
+	size_t nr = 0;
+
+	if (!watched->step || hotplug_read_online(env, &mask))
+		return 0;
+	for (size_t i = 0; i < watched->nr; i++)
+		if (cpus_text_has(mask.text, (unsigned int)watched->items[i].id))
+			nr++;
+		else
+			*ret_gone = &watched->items[i];
+	return nr;
+}
+
+/* Returns true where some of several CPUs have gone since, and tells so. */
+static bool advances(const struct step_env *env, const struct watched *watched, size_t *left)
+{
+	const struct item *gone = NULL;
+	size_t nr = count_left(env, watched, &gone), done = 0;
+
+	if (!gone || nr >= *left)
+		return false;
+	*left = nr;
+	for (size_t i = 0; i < watched->step->nr_items; i++)
+		done += watched->step->items[i].state == STATE_APPLIED ||
+			watched->step->items[i].state == STATE_FAILED;
+	watcher_progress(env->watcher, &(struct progress){
+					       .phase = PHASE_REMOVING,
+					       .object = gone->object,
+					       .done = done + watched->nr - nr,
+					       .total = watched->step->nr_items,
+				       });
+	return true;
+}
+
 /* The callback that a CPU's item is in, or the first function of the child's kernel stack that is
  * not waiting as such; "" if unknown. */
 static void find_where(const struct writer *writer, const struct step_env *env,
@@ -168,8 +235,9 @@ static void find_where(const struct writer *writer, const struct step_env *env,
 }
 
 static void report(const struct writer *writer, const struct step_env *env,
-		   const struct order *order, const struct item *item, double waited)
+		   const struct order *order, const struct watched *watched, double waited)
 {
+	const struct item *item = find_running(env, watched);
 	char where[64], path[PATH_MAX + 1];
 
 	find_where(writer, env, item, where, sizeof(where));
@@ -185,31 +253,34 @@ static void report(const struct writer *writer, const struct step_env *env,
 
 /* Waits for the answer. Returns 1 with it, 0 where the child is gone, or -ETIMEDOUT. */
 static int await_answer(struct writer *writer, const struct step_env *env,
-			const struct order *order, const struct item *item, struct answer *answer)
+			const struct order *order, const struct watched *watched,
+			struct answer *answer)
 {
 	double start = util_now(), reported = start, now;
 	double timeout = env->request->timeout;
 	struct pollfd pollfd = { .fd = writer->fd, .events = POLLIN };
+	size_t left = watched->nr;
 
 	for (;;) {
 		if (poll(&pollfd, 1, 200) > 0)
 			return recv(writer->fd, answer, sizeof(*answer), 0) ==
 			       (ssize_t)sizeof(*answer);
 		now = util_now();
+		if (advances(env, watched, &left))
+			start = reported = now;
 		if (timeout > 0 && now - start >= timeout) {
-			report(writer, env, order, item, now - start);
+			report(writer, env, order, watched, now - start);
 			writer->is_stuck = true;
 			return -ETIMEDOUT;
 		}
 		if (now - reported >= REPORT_SECONDS) {
-			report(writer, env, order, item, now - start);
+			report(writer, env, order, watched, now - start);
 			reported = now;
 		}
 	}
 }
 
-/* @item is that of the CPU concerned, or NULL. */
-static int change(const struct step_env *env, enum change what, const struct item *item,
+static int change(const struct step_env *env, enum change what, const struct watched *watched,
 		  const char *path, const char *value, double *ret_seconds)
 {
 	static struct order order;
@@ -225,7 +296,7 @@ static int change(const struct step_env *env, enum change what, const struct ite
 	if (snprintf(order.value, sizeof(order.value), "%s", value) >= (int)sizeof(order.value))
 		return -E2BIG;
 	if (writer->fd >= 0 && send(writer->fd, &order, sizeof(order), MSG_NOSIGNAL) >= 0)
-		r = await_answer(writer, env, &order, item, &answer);
+		r = await_answer(writer, env, &order, watched, &answer);
 	if (r < 0)
 		return r;
 	if (!r) {
@@ -239,29 +310,42 @@ static int change(const struct step_env *env, enum change what, const struct ite
 	return answer.result;
 }
 
+int writer_take_cpus(const struct step_env *env, const struct step *step, size_t first, size_t nr,
+		     const char *path, const char *value, double *ret_seconds)
+{
+	struct watched watched = { .items = &step->items[first], .nr = nr, .step = step };
+
+	return change(env, CHANGE_WRITE, &watched, path, value, ret_seconds);
+}
+
 int writer_set_cpu(const struct step_env *env, const struct item *item, const char *path,
 		   const char *value, double *ret_seconds)
 {
-	return change(env, CHANGE_WRITE, item, path, value, ret_seconds);
+	struct watched watched = { .items = item, .nr = 1 };
+
+	return change(env, CHANGE_WRITE, &watched, path, value, ret_seconds);
+}
+
+/* A change that concerns no CPU. */
+static int change_file(const struct step_env *env, enum change what, const char *path,
+		       const char *value)
+{
+	double seconds;
+
+	return change(env, what, &(struct watched){ 0 }, path, value, &seconds);
 }
 
 int writer_write(const struct step_env *env, const char *path, const char *value)
 {
-	double seconds;
-
-	return change(env, CHANGE_WRITE, NULL, path, value, &seconds);
+	return change_file(env, CHANGE_WRITE, path, value);
 }
 
 int writer_mkdir(const struct step_env *env, const char *path)
 {
-	double seconds;
-
-	return change(env, CHANGE_MKDIR, NULL, path, "", &seconds);
+	return change_file(env, CHANGE_MKDIR, path, "");
 }
 
 int writer_rmdir(const struct step_env *env, const char *path)
 {
-	double seconds;
-
-	return change(env, CHANGE_RMDIR, NULL, path, "", &seconds);
+	return change_file(env, CHANGE_RMDIR, path, "");
 }

@@ -37,6 +37,14 @@ bool writer_is_stuck(const struct writer *writer);
 int writer_set_cpu(const struct step_env *env, const struct item *item, const char *path,
 		   const char *value, double *ret_seconds) _must_check_;
 
+/*
+ * The same for one write that takes the CPUs of @nr items of @step offline, in an order that is the
+ * kernel's. The watcher is told how many have gone. The timeout is that of one CPU: it begins anew
+ * whenever one has gone.
+ */
+int writer_take_cpus(const struct step_env *env, const struct step *step, size_t first, size_t nr,
+		     const char *path, const char *value, double *ret_seconds) _must_check_;
+
 /* root_write(), root_mkdir() and root_rmdir() of every other change, with the same watch. */
 int writer_write(const struct step_env *env, const char *path, const char *value) _must_check_;
 int writer_mkdir(const struct step_env *env, const char *path) _must_check_;

@@ -35,6 +35,7 @@ static int possible; /* 0: just those present */
 static int kernel_max;
 static long socket_ids[MAX_IDS], node_ids[MAX_IDS];
 static bool has_cpu0_online, is_nul, is_masks_only, has_no_ids, has_standby, has_memory_node, is_lean;
+static bool has_bulk, has_hotplug;
 static int dirfd_root;
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -292,6 +293,12 @@ static void make_cpu(int cpu)
 		snprintf(path, sizeof(path), "%s/configure", dir);
 		putf(path, "%d\n", !is_standby[cpu]);
 	}
+	if (has_hotplug) {
+		snprintf(path, sizeof(path), "%s/hotplug", dir);
+		make_dirs(path);
+		snprintf(path, sizeof(path), "%s/hotplug/fail", dir);
+		put(path, "-1\n");
+	}
 	if (is_offline[cpu])
 		return;
 	make_topology(cpu);
@@ -383,6 +390,7 @@ enum choice {
 	OPT_SOCKET_IDS, OPT_NODE_IDS, OPT_MEMORY_NODE, OPT_CPU0_ONLINE, OPT_NO_ONLINE, OPT_OFFLINE,
 	OPT_HOLES, OPT_STANDBY, OPT_ISOLATED, OPT_CMDLINE, OPT_NO_IDS, OPT_NUL, OPT_MASKS_ONLY,
 	OPT_POSSIBLE, OPT_KERNEL_MAX, OPT_SMT, OPT_EXPEDITED, OPT_NORMAL, OPT_BOOT, OPT_LEAN,
+	OPT_BULK, OPT_HOTPLUG,
 };
 
 int main(int argc, char **argv)
@@ -415,6 +423,8 @@ int main(int argc, char **argv)
 		{ "rcu-normal", required_argument, NULL, OPT_NORMAL },
 		{ "boot", required_argument, NULL, OPT_BOOT },
 		{ "lean", no_argument, NULL, OPT_LEAN },	/* few files a CPU, as old kernels have */
+		{ "bulk", no_argument, NULL, OPT_BULK },	/* there is a cpu_bulk_remove */
+		{ "hotplug", no_argument, NULL, OPT_HOTPLUG },	/* failures can be injected */
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *numbering = "linear", *cmdline = "BOOT_IMAGE=/vmlinuz root=/dev/vda1 ro quiet";
@@ -456,6 +466,8 @@ int main(int argc, char **argv)
 		case OPT_NORMAL: normal = optarg; break;
 		case OPT_LEAN: is_lean = true; break;
 		case OPT_BOOT: boot = optarg; break;
+		case OPT_BULK: has_bulk = true; break;
+		case OPT_HOTPLUG: has_hotplug = true; break;
 		default: return 2;
 		}
 	}
@@ -495,6 +507,13 @@ int main(int argc, char **argv)
 	putf("sys/devices/system/cpu/kernel_max", "%d\n", kernel_max);
 	putf("sys/devices/system/cpu/smt/control", "%s\n", smt);
 	putf("sys/devices/system/cpu/smt/active", "%d\n", nr_threads > 1 && !strcmp(smt, "on"));
+	if (has_bulk)
+		put("sys/devices/system/cpu/cpu_bulk_remove", cpulist(in_online, 0, possible));
+	if (has_hotplug) {
+		make_dirs("sys/devices/system/cpu/hotplug");
+		put("sys/devices/system/cpu/hotplug/states",
+		    "  0: offline\n  1: threads:prepare\n173: workqueue:online\n");
+	}
 	putf("sys/kernel/rcu_expedited", "%s\n", expedited);
 	putf("sys/kernel/rcu_normal", "%s\n", normal);
 	putf("proc/cmdline", "%s\n", cmdline);

@@ -14,8 +14,12 @@
  *	WHO WHAT ACTION [COUNT]		answer COUNT times (default and "*": always)
  *	cpuN vanish|appear EVENT N	the CPU goes, or comes, by itself before the Nth EVENT
  *
+ * A list that is written to cpu_bulk_remove takes these CPUs, lowest number first, until one fails; "off" in
+ * smt/control takes all but the first threads likewise, and "on" brings everything back, as Linux 6.12 does. A
+ * CPU whose hotplug/fail is armed does not come online, once.
+ *
  * WHO is cpuN, * (any CPU), or a pattern of paths below the root ("sys/kernel/rcu_*"). WHAT is offline,
- * online, write (any value) or open (for writing). ACTION is the name of an errno, "stays" (the write
+ * online, bulk (offline, by a write for several), write (any value) or open (for writing). ACTION is the name of an errno, "stays" (the write
  * succeeds and nothing changes), "delay:SECONDS" or "until:PATH" (waits for that file, at most a minute). The
  * first rule with an errno or "stays" decides; all waits before it happen. EVENT is cpu-write, sys-open (for
  * writing, below sys) or online-read (the mask of online CPUs is opened).
@@ -341,9 +345,19 @@ static void go_offline(int cpu)
 	rename(in_root(path, CPU_DIR "/cpu%d/cache", cpu), in_store(store, "cpu%d/cache", cpu));
 }
 
+/* True where one of them had the other as kin when it went for the first time. */
+static bool were_kin(int cpu, int other, size_t relation)
+{
+	static cpuset set;
+	char path[PATH_MAX];
+
+	return (read_list(in_store(path, "cpu%d/kin%zu", other, relation), set) && set[cpu]) ||
+	       (read_list(in_store(path, "cpu%d/kin%zu", cpu, relation), set) && set[other]);
+}
+
 static void go_online(int cpu)
 {
-	static cpuset online, kin, theirs;
+	static cpuset online, kin;
 	char dir[PATH_MAX], path[PATH_MAX], list[PATH_MAX], store[PATH_MAX], text[32];
 	size_t i;
 	int other;
@@ -364,8 +378,7 @@ static void go_online(int cpu)
 				if (!online[other] ||
 				    access(in_store(path, "cpu%d/seen", other), F_OK) < 0)
 					continue;
-				in_store(path, "cpu%d/kin%zu", other, i);
-				if (!read_list(path, theirs) || !theirs[cpu])
+				if (!were_kin(cpu, other, i))
 					continue;
 			}
 			change_kin(other, i, cpu, online[other]);
@@ -671,6 +684,114 @@ static int ask_rules(const char *path, const char *what)
 	return answer;
 }
 
+/* ---- one write for several CPUs ------------------------------------------------------------------ */
+
+/* What the kernel answers to one of them: 0, an errno, or -1 where it says nothing and does nothing. */
+static int change_one(int cpu, bool is_online)
+{
+	struct state state;
+	char path[64];
+	int answer = 0, lock;
+
+	snprintf(path, sizeof(path), CPU_DIR "/cpu%d/online", cpu);
+	if (!is_online)
+		answer = ask_rules(path, "bulk");
+	if (!answer)
+		answer = ask_rules(path, is_online ? "online" : "offline");
+	if (answer)
+		return answer;
+	lock = state_lock(&state);
+	answer = change_cpu(cpu, is_online);
+	close(lock);
+	return answer;
+}
+
+static int bulk_remove(const char *value)
+{
+	static cpuset listed, online;
+	char path[PATH_MAX], file[PATH_MAX];
+	int cpu, answer = 0, fd;
+
+	fd = real_open(AT_FDCWD, in_store(file, "bulk"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	close(fd);
+	write_text(file, value);
+	if (!read_list(file, listed))
+		return EINVAL;
+	read_list(in_root(path, CPU_DIR "/online"), online);
+	for (cpu = 0; cpu < MAX_CPUS && answer <= 0; cpu++)
+		if (listed[cpu] && online[cpu])
+			answer = change_one(cpu, false);
+	return answer > 0 ? answer : 0;
+}
+
+/* True where it is not the first thread of its core, by what was known before any thread went. */
+static bool is_second_thread(int cpu)
+{
+	static cpuset kin;
+	char path[PATH_MAX];
+	int other;
+
+	if (!read_list(in_store(path, "cpu%d/kin0", cpu), kin) &&
+	    !read_list(in_root(path, CPU_DIR "/cpu%d/topology/thread_siblings_list", cpu), kin))
+		return false;
+	for (other = 0; other < cpu; other++)
+		if (kin[other])
+			return true;
+	return false;
+}
+
+static void read_control(char *control, size_t size)
+{
+	char path[PATH_MAX];
+
+	if (!read_text(in_root(path, CPU_DIR "/smt/control"), control, size))
+		*control = '\0';
+	control[strcspn(control, "\n")] = '\0';
+}
+
+/* Why the kernel does not bring this CPU online, or 0. */
+static int refuse_online(int cpu)
+{
+	char path[PATH_MAX], text[32];
+
+	read_control(text, sizeof(text));
+	if ((!strcmp(text, "off") || !strcmp(text, "forceoff")) && is_second_thread(cpu))
+		return EPERM;
+	if (!read_text(in_root(path, CPU_DIR "/cpu%d/hotplug/fail", cpu), text, sizeof(text)) ||
+	    !strcmp(text, "-1\n"))
+		return 0;
+	write_text(path, "-1\n");
+	return EAGAIN;
+}
+
+static int control_smt(const char *value)
+{
+	static cpuset present, online;
+	char path[PATH_MAX], control[32];
+	bool is_on = !strcmp(value, "on");
+	int cpu, answer = 0;
+
+	if (!is_on && strcmp(value, "off"))
+		return EINVAL;
+	read_control(control, sizeof(control));
+	if (!strcmp(control, value) || (!is_on && !strcmp(control, "1")))
+		return 0;
+	read_list(in_root(path, CPU_DIR "/present"), present);
+	read_list(in_root(path, CPU_DIR "/online"), online);
+	if (is_on)
+		write_text(in_root(path, CPU_DIR "/smt/control"), "on\n");
+	for (cpu = 0; cpu < MAX_CPUS && answer <= 0; cpu++) {
+		if (!present[cpu] || online[cpu] == is_on || (!is_on && !is_second_thread(cpu)))
+			continue;
+		answer = is_on ? refuse_online(cpu) : 0;
+		if (!answer)
+			answer = change_one(cpu, is_on);
+	}
+	if (!is_on)
+		write_text(in_root(path, CPU_DIR "/smt/control"), answer > 0 ? "1\n" : "off\n");
+	return answer > 0 ? answer : 0;
+}
+
 /* ---- interception -------------------------------------------------------------------------------- */
 
 /* The path below the root that @fd is open on, or NULL where it is not the kernel's. */
@@ -713,6 +834,8 @@ static ssize_t kernel_write(int fd, const char *path, const char *data, size_t l
 		}
 		run_events("cpu-write");
 		answer = ask_rules(path, *value == '0' ? "offline" : "online");
+		if (!answer && *value == '1')
+			answer = refuse_online(cpu);
 		if (!answer) {
 			int lock = state_lock(&state);
 
@@ -723,6 +846,10 @@ static ssize_t kernel_write(int fd, const char *path, const char *data, size_t l
 		answer = ask_rules(path, "write");
 		if (!answer && strlen(path) > 6 && !strcmp(path + strlen(path) - 6, "/eject")) {
 			eject(path, *value == '1');
+		} else if (!answer && !strcmp(path, CPU_DIR "/cpu_bulk_remove")) {
+			answer = bulk_remove(value);
+		} else if (!answer && !strcmp(path, CPU_DIR "/smt/control")) {
+			answer = control_smt(value);
 		} else if (!answer) {
 			snprintf(text, sizeof(text), "%s\n", value);
 			write_text(in_root(file, "%s", path), text);

@@ -11,6 +11,8 @@
 #include "host/writer.h"
 
 #define CPU_DIR	 "sys/devices/system/cpu"
+#define BULK	 CPU_DIR "/cpu_bulk_remove"
+#define SMT	 CPU_DIR "/smt/control"
 #define TRACEFS	 "sys/kernel/tracing"
 #define INSTANCE TRACEFS "/instances/cpuoff"
 
@@ -128,6 +130,8 @@ void fake_read_machine(struct machine *ret_machine)
 	};
 	for (unsigned int cpu = 0; cpu < fake.nr_cpus; cpu++)
 		read_cpu(ret_machine, cpu);
+	if (fake.smt_control[0])
+		ret_machine->smt_control = strdup(fake.smt_control);
 }
 
 /* ---- instants ---------------------------------------------------------------------------- */
@@ -191,14 +195,29 @@ static void meddle(bool is_before, int cpu, bool online)
 		fake.online[rule->other] = rule->is_online;
 }
 
+/* What the kernel itself says to it, without a rule. */
+static int refuse(int cpu, bool online)
+{
+	if (!online || fake.online[cpu])
+		return 0;
+	if (cpu % 2 && strstr(fake.smt_control, "off"))
+		return -EPERM;
+	if (!fake.fails_first[cpu])
+		return 0;
+	fake.fails_first[cpu] = false;
+	return -EAGAIN;
+}
+
 static int set_cpu(int cpu, bool online)
 {
 	struct fake_rule *rule = happen(FAKE_FAIL, false, cpu, online);
+	int r = rule ? -rule->error : refuse(cpu, online);
 
-	if (rule) {
-		fake_log("cpu%d!%d", cpu, online);
+	if (rule)
 		fake.armed_failure = -1;
-		return -rule->error;
+	if (r) {
+		fake_log("cpu%d!%d", cpu, online);
+		return r;
 	}
 	fake_log("cpu%d=%d", cpu, online);
 	if (!happen(FAKE_LIE, false, cpu, online))
@@ -245,6 +264,104 @@ int writer_set_cpu(const struct step_env *env, const struct item *item, const ch
 	*ret_seconds = 0.25;
 	fake.clock += 0.25;
 	return write_cpu(cpu, !strcmp(value, "1"));
+}
+
+/* One of the CPUs that one write takes. */
+static int take_one(int cpu)
+{
+	struct fake_rule *rule;
+
+	meddle(true, cpu, false);
+	if (happen(FAKE_SIGNAL, false, cpu, false))
+		fake.nr_signals += fake.signals_at_once;
+	if (happen(FAKE_STUCK, false, cpu, false)) {
+		fake.is_stuck = true;
+		return -ETIMEDOUT;
+	}
+	rule = happen(FAKE_FAIL, false, cpu, false);
+	if (rule)
+		return -rule->error;
+	if (!happen(FAKE_LIE, false, cpu, false))
+		fake.online[cpu] = false;
+	return 0;
+}
+
+static int write_bulk(const char *list)
+{
+	int r = 0;
+
+	fake_log("bulk=%s", list);
+	if (!fake.has_bulk)
+		return -ENOENT;
+	for (unsigned int cpu = 0; cpu < fake.nr_cpus; cpu++) {
+		int one = cpus_text_has(list, cpu) && fake.online[cpu] ? take_one((int)cpu) : 0;
+
+		if (one && !r)
+			r = one;
+		if (fake.is_stuck || (r && !fake.is_posted))
+			return r;
+	}
+	return fake.is_posted ? 0 : r;
+}
+
+static int switch_smt_off(void)
+{
+	if (!strcmp(fake.smt_control, "1"))
+		return 0;
+	for (unsigned int cpu = 1; cpu < fake.nr_cpus; cpu += 2) {
+		int r = fake.online[cpu] ? take_one((int)cpu) : 0;
+
+		if (r && fake.has_smt_trap)
+			strcpy(fake.smt_control, "1");
+		if (r)
+			return r;
+	}
+	strcpy(fake.smt_control, "off");
+	return 0;
+}
+
+static int switch_smt_on(void)
+{
+	if (!strcmp(fake.smt_control, "on"))
+		return 0;
+	strcpy(fake.smt_control, "on");
+	for (unsigned int cpu = 0; cpu < fake.nr_cpus; cpu++) {
+		int r = refuse((int)cpu, true);
+
+		if (r)
+			return r;
+		fake.online[cpu] = true;
+	}
+	return 0;
+}
+
+static int write_smt(const char *value)
+{
+	fake_log("smt=%s", value);
+	if (!fake.smt_control[0])
+		return -ENOENT;
+	return !strcmp(value, "off")  ? switch_smt_off()
+	       : !strcmp(value, "on") ? switch_smt_on()
+				      : -EINVAL;
+}
+
+int writer_take_cpus(const struct step_env *env, const struct step *step, size_t first, size_t nr,
+		     const char *path, const char *value, double *ret_seconds)
+{
+	(void)env;
+	(void)step;
+	(void)first;
+	if (fake.is_stuck)
+		return -ETIMEDOUT;
+	if (was_killed())
+		return 0;
+	*ret_seconds = 0.25 * (double)nr;
+	fake.clock += *ret_seconds;
+	fake.nr_writes++;
+	fake.was_unsaved |= !fake_nr_journals();
+	return !strcmp(path, BULK)  ? write_bulk(value)
+	       : !strcmp(path, SMT) ? write_smt(value)
+				    : -ENOENT;
 }
 
 int writer_start(const struct root *root, struct writer **ret_writer)
@@ -316,6 +433,8 @@ static int read_long(long value, char *buffer, size_t size)
 
 int root_read_buffer(const struct root *root, const char *path, char *buffer, size_t size)
 {
+	unsigned int cpu;
+
 	(void)root;
 	if (!strcmp(path, CPU_DIR "/online"))
 		return read_mask(buffer, size);
@@ -324,7 +443,17 @@ int root_read_buffer(const struct root *root, const char *path, char *buffer, si
 	if (!strcmp(path, "sys/kernel/rcu_normal"))
 		return read_long(fake.rcu_normal, buffer, size);
 	if (!strcmp(path, CPU_DIR "/hotplug/states")) {
-		snprintf(buffer, size, "173: workqueue:online\n201: sched:active");
+		snprintf(buffer, size,
+			 "  1: threads:prepare\n173: workqueue:online\n201: sched:active");
+		return 0;
+	}
+	if (!strcmp(path, SMT) && fake.smt_control[0]) {
+		snprintf(buffer, size, "%s", fake.smt_control);
+		return 0;
+	}
+	if (sscanf(path, CPU_DIR "/cpu%u/hotplug/fail", &cpu) == 1 && cpu < fake.nr_cpus &&
+	    fake.fails_first[cpu]) {
+		snprintf(buffer, size, "1");
 		return 0;
 	}
 	if (strlen(path) > 5 && !strcmp(path + strlen(path) - 5, "/fail")) {
@@ -354,6 +483,8 @@ int root_openat(const struct root *root, int flags, const char *path)
 
 static bool has_path(const char *path)
 {
+	if (!strcmp(path, BULK))
+		return fake.has_bulk;
 	return !strncmp(path, TRACEFS, strlen(TRACEFS)) && fake.has_tracefs;
 }
 
@@ -458,12 +589,27 @@ static int write_rcu(const char *value)
 	return 0;
 }
 
+/* cpuN/hotplug/fail: what it is armed with shows in the log only where it hits. */
+static int write_fail(unsigned int cpu, const char *value)
+{
+	if (strcmp(value, "1") && strcmp(value, "-1"))
+		return -EINVAL;
+	fake.fails_first[cpu] = !strcmp(value, "1");
+	return 0;
+}
+
 int writer_write(const struct step_env *env, const char *path, const char *value)
 {
+	unsigned int cpu;
+
 	(void)env;
 	if (was_killed())
 		return 0;
 	fake.was_unsaved |= !fake_nr_journals();
+	if (!strcmp(path, SMT))
+		return write_smt(value);
+	if (sscanf(path, CPU_DIR "/cpu%u/hotplug/fail", &cpu) == 1 && cpu < fake.nr_cpus)
+		return write_fail(cpu, value);
 	if (!strcmp(path, "sys/kernel/rcu_expedited"))
 		return write_rcu(value);
 	return fake.has_instance && !strncmp(path, INSTANCE, strlen(INSTANCE)) ? 0 : -ENOENT;

@@ -31,10 +31,11 @@ enum fake_direction {
 };
 
 enum fake_event {
-	FAKE_FAIL,   /* the write fails with .error and changes nothing */
-	FAKE_LIE,    /* the write reports success and changes nothing */
-	FAKE_STUCK,  /* the kernel never answers */
-	FAKE_MASK,   /* after the write the online mask cannot be read, once: .error */
+	FAKE_FAIL,  /* the write fails with .error and changes nothing */
+	FAKE_LIE,   /* the write reports success and changes nothing */
+	FAKE_STUCK, /* the kernel never answers: of a write for several CPUs, when it is at this one
+		     */
+	FAKE_MASK,  /* after the write the online mask cannot be read, once: .error */
 	FAKE_MEDDLE, /* somebody sets .other to .is_online, before or after the write */
 	FAKE_SIGNAL, /* signals arrive while the kernel works on the write: .signals_at_once of fake
 		      */
@@ -69,6 +70,12 @@ struct fake {
 	const char *trace; /* what the instance has recorded */
 	int trace_error, trace_undo_error;
 	long armed_failure; /* cpuN/hotplug/fail, which a write that fails disarms */
+
+	bool has_bulk;	      /* there is a cpu_bulk_remove */
+	bool is_posted;	      /* its write reports success whatever happened */
+	char smt_control[16]; /* "": no such file. The odd CPUs are second threads */
+	bool has_smt_trap;    /* an "off" that fails leaves "1", and no "off" works any more */
+	bool fails_first[FAKE_NR_CPUS]; /* armed to fail at the first state on the way up */
 
 	struct fake_rule rules[FAKE_NR_RULES];
 	size_t nr_rules;

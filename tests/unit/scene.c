@@ -17,8 +17,7 @@ size_t scene_nr_allocated;
 
 static void init_env(struct scene *scene)
 {
-	const char *why_not;
-	char reason[64];
+	char reason[512];
 
 	scene->request.migrate = "none";
 	scene->request.method = "auto";
@@ -37,7 +36,7 @@ static void init_env(struct scene *scene)
 		.tasks = &scene->tasks,
 		.cgroups = &scene->cgroups,
 	};
-	if (methods_pick("auto", &scene->env, &scene->env.method, &why_not) ||
+	if (methods_pick("auto", &scene->env, &scene->env.method, reason, sizeof(reason)) ||
 	    evacuations_pick("none", &scene->env, NULL, &scene->env.evacuation, reason,
 			     sizeof(reason)))
 		scene->plan_error = -EOPNOTSUPP;
@@ -121,7 +120,7 @@ static bool any_returns(const struct scene *scene)
 {
 	unsigned int cpu;
 
-	cpus_foreach (cpu, scene->target)
+	cpus_foreach(cpu, scene->target)
 		if (!hwloc_bitmap_isset(scene->machine.online, cpu) &&
 		    !env_is_claimed(&scene->env, cpu))
 			return true;

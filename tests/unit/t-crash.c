@@ -6,6 +6,7 @@
  * any more; the journal that is on the disk then is all that the restore knows.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "guard.h"
 #include "scene.h"
@@ -16,7 +17,10 @@ static const struct course {
 	struct fake_rule rule; /* what happens, if it has an error */
 	enum on_error on_error;
 	bool has_trace;
-	long foreign; /* what others have added to rcu_expedited */
+	long foreign;	    /* what others have added to rcu_expedited */
+	const char *method; /* another one than sequential */
+	bool has_smt_trap;
+	const char *others; /* CPUs that somebody else takes before the restore, or NULL */
 } courses[] = {
 	{ .what = "success" },
 	{ .what = "success with a trace", .has_trace = true },
@@ -37,13 +41,63 @@ static const struct course {
 	  .on_error = ON_ERROR_STOP },
 	{ .what = "rollback that fails",
 	  .rule = { .event = FAKE_FAIL, .cpu = 5, .direction = FAKE_BOTH, .error = EPERM } },
+	{ .what = "bulk", .method = "bulk" },
+	{ .what = "bulk, rollback",
+	  .rule = { .event = FAKE_FAIL, .cpu = 5, .error = EAGAIN },
+	  .method = "bulk",
+	  .has_trace = true },
+	{ .what = "bulk, continue",
+	  .rule = { .event = FAKE_FAIL, .cpu = 7, .error = EAGAIN },
+	  .on_error = ON_ERROR_CONTINUE,
+	  .method = "bulk" },
+	{ .what = "smt", .method = "smt" },
+	{ .what = "smt beside others", .method = "smt", .others = "2,6" },
+	{ .what = "smt, rollback",
+	  .rule = { .event = FAKE_FAIL, .cpu = 5, .error = EAGAIN },
+	  .method = "smt" },
+	{ .what = "smt, rollback out of the trap",
+	  .rule = { .event = FAKE_FAIL, .cpu = 5, .error = EAGAIN },
+	  .method = "smt",
+	  .has_smt_trap = true },
+	{ .what = "smt, stayed for a moment",
+	  .rule = { .event = FAKE_FAIL, .cpu = 3, .error = EAGAIN, .times = 1 },
+	  .method = "smt",
+	  .has_smt_trap = true },
+	{ .what = "smt, continue, beside others",
+	  .rule = { .event = FAKE_FAIL, .cpu = 5, .error = EAGAIN },
+	  .on_error = ON_ERROR_CONTINUE,
+	  .method = "smt",
+	  .has_smt_trap = true,
+	  .others = "4" },
 };
+
+static bool is_method(const struct course *course, const char *name)
+{
+	return course->method && !strcmp(course->method, name);
+}
+
+static bool others_returned;
 
 static void begin(const struct course *course)
 {
+	others_returned = false;
 	fake_reset(8);
 	fake.is_live = fake.has_tracefs = course->has_trace;
 	fake.rcu_expedited = course->foreign;
+	fake.has_bulk = is_method(course, "bulk");
+	if (is_method(course, "smt"))
+		strcpy(fake.smt_control, "on");
+	fake.has_smt_trap = course->has_smt_trap;
+}
+
+/* What somebody else has taken is not to be brought back. */
+static void set_others(const struct course *course, bool online)
+{
+	for (unsigned int cpu = 0; course->others && cpu < fake.nr_cpus; cpu++)
+		if (cpus_text_has(course->others, cpu)) {
+			others_returned |= online && fake.online[cpu];
+			fake.online[cpu] = online;
+		}
 }
 
 /* The next process: it knows nothing, and nothing stands in its way. */
@@ -54,13 +108,14 @@ static void wake(void)
 	fake.nr_signals = 0;
 }
 
-/* Takes CPUs 4-7 and is killed at @instant. Returns the number of instants, and the outcome. */
+/* Takes CPUs 4-7, or the second threads, and is killed at @instant. Returns the number of instants,
+ * and the outcome. */
 static unsigned int take(const struct course *course, unsigned int instant,
 			 enum outcome *ret_outcome)
 {
 	struct scene scene;
 
-	scene_init(&scene, "4-7", SCENE_ID);
+	scene_init(&scene, is_method(course, "smt") ? "1,3,5,7" : "4-7", SCENE_ID);
 	scene.request.on_error = course->on_error;
 	scene_plan(&scene);
 	if (course->rule.error)
@@ -69,6 +124,7 @@ static unsigned int take(const struct course *course, unsigned int instant,
 	*ret_outcome = scene_take(&scene);
 	scene_close(&scene);
 	wake();
+	set_others(course, false);
 	return fake.nr_instants;
 }
 
@@ -92,8 +148,18 @@ static unsigned int restore(unsigned int instant, enum outcome *ret_outcome)
 
 static bool is_as_before(const struct course *course)
 {
-	return !strcmp(fake_online(), "0-7") && fake.rcu_expedited == course->foreign &&
-	       !fake.has_instance && !fake_nr_journals();
+	char online[64];
+
+	for (unsigned int cpu = 0; cpu < fake.nr_cpus; cpu++)
+		if (fake.fails_first[cpu])
+			return false;
+	if (is_method(course, "smt") && strcmp(fake.smt_control, "on"))
+		return false;
+	set_others(course, true);
+	snprintf(online, sizeof(online), "%s", fake_online());
+	set_others(course, false);
+	return !strcmp(online, "0-7") && !others_returned &&
+	       fake.rcu_expedited == course->foreign && !fake.has_instance && !fake_nr_journals();
 }
 
 /* Tells of the first that is not, for each course. */

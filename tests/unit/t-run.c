@@ -28,7 +28,7 @@ static void make_kinds(void)
 	kinds_here[MASK] = fake_kind("mask", 40, LIFETIME_UNTIL_RESTORE, false);
 	kinds_here[QUEUE] = fake_kind("queue", 45, LIFETIME_UNTIL_RESTORE, false);
 	kinds_here[MOVE] = fake_kind("move", 10, LIFETIME_DURING, false);
-	kinds_here[CPUS] = fake_kind("cpus", 0, LIFETIME_UNTIL_RESTORE, true);
+	kinds_here[CPUS] = fake_kind("cpus", UNDO_RANK_CPUS, LIFETIME_UNTIL_RESTORE, true);
 }
 
 static void add_items(struct step *step, const struct fake_kind *kind)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -222,6 +223,100 @@ static void test_slow(void)
 	is_int(waitpid(reader, NULL, 0), reader, "the reader has ended");
 }
 
+#define ONLINE "sys/devices/system/cpu/online"
+
+static void set_online(const char *list)
+{
+	char from[512];
+
+	temp_write(ONLINE ".new", list);
+	snprintf(from, sizeof(from), "%s", temp_path(ONLINE ".new"));
+	if (rename(from, temp_path(ONLINE)))
+		diag("%s: %s", list, strerror(errno));
+}
+
+/* CPUs go one after another while the write is in the kernel, each within the timeout. */
+static void let_them_go(void)
+{
+	static const char *const lists[] = { "0-6", "0-5", "0-4", "0-3" };
+	char text[8];
+	int fd;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		util_sleep(0.4);
+		set_online(lists[i]);
+	}
+	fd = open(temp_path("sys/pipe"), O_RDONLY | O_CLOEXEC);
+	_exit(fd < 0 || read(fd, text, sizeof(text)) != 3);
+}
+
+static void test_several(void)
+{
+	struct item items[] = {
+		{ .object = (char[]){ "cpu 7" }, .id = 7 },
+		{ .object = (char[]){ "cpu 6" }, .id = 6 },
+		{ .object = (char[]){ "cpu 5" }, .id = 5 },
+		{ .object = (char[]){ "cpu 4" }, .id = 4 },
+	};
+	struct step step = { .items = items, .nr_items = ARRAY_SIZE(items) };
+	struct writer *writer = NULL;
+	struct step_env env;
+	double seconds = 0;
+	pid_t child;
+
+	request.timeout = 1;
+	set_online("0-7");
+	fflush(stdout);
+	child = fork();
+	if (!child)
+		let_them_go();
+	is_int(writer_start(root, &writer), 0, "a writer for several CPUs");
+	env = make_env(writer);
+	nr_reports = 0;
+	is_int(writer_take_cpus(&env, &step, 0, 4, "sys/pipe", "4-7", &seconds), 0,
+	       "the timeout is that of one CPU");
+	ok(seconds > 1, "all of them take longer");
+	ok(nr_reports >= 3, "it is told while they go");
+	is_int(reported.phase, PHASE_REMOVING, "as progress");
+	is_int((long long)reported.total, 4, "of all");
+	is_int(waitpid(child, NULL, 0), child, "the other end has ended");
+	writer_stop(writer);
+	request.timeout = 0;
+}
+
+/* One does not go: the trace tells which. */
+static void test_several_stuck(void)
+{
+	struct item items[] = {
+		{ .object = (char[]){ "cpu 7" }, .id = 7 },
+		{ .object = (char[]){ "cpu 6" }, .id = 6 },
+	};
+	struct step step = { .items = items, .nr_items = ARRAY_SIZE(items) };
+	struct writer *writer = NULL;
+	struct step_env env;
+	double seconds = 0;
+	pid_t pid;
+	int fd;
+
+	request.timeout = 0.3;
+	set_online("0-7");
+	temp_write("sys/trace/trace",
+		   " x-1 [1] ... 1.2: cpuhp_enter: cpu: 0006 target: 0 step: 93 (slow)\n");
+	is_int(writer_start(root, &writer), 0, "a writer that gets stuck with several");
+	env = make_env(writer);
+	env.trace_instance = "sys/trace";
+	pid = writer_pid(writer);
+	is_int(writer_take_cpus(&env, &step, 0, 2, "sys/pipe", "6-7", &seconds), -ETIMEDOUT,
+	       "no answer for several");
+	is_str(reported.object, "cpu 6", "the one that it sits in is told");
+	writer_stop(writer);
+	fd = open(temp_path("sys/pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	is_int(waitpid(pid, NULL, 0), pid, "it ends with its write");
+	if (fd >= 0)
+		close(fd);
+	request.timeout = 0;
+}
+
 static void test_without_memory(void)
 {
 	struct writer *writer = NULL;
@@ -252,6 +347,8 @@ int main(void)
 	test_signals();
 	test_stuck();
 	test_slow();
+	test_several();
+	test_several_stuck();
 	test_without_memory();
 	root_close(root);
 	temp_remove();

@@ -385,6 +385,112 @@ cycles() {
 	done
 }
 
+# ---- failures, signals and kills, for each way of taking CPUs ---------------------
+
+# The states whose teardown can be made to fail; a kernel need not have them all
+teardown_states='sched:active RCU/tree:online workqueue:online lockup_detector:online perf:online block/mq:online
+	smpboot/threads:online sched:waitempty cpu:teardown io-wq/online mm/vmstat:online padata:online
+	base/cacheinfo:online'
+
+# inject STATES CPUS COMMAND... - make each of these CPUs fail at each of these states, and
+# expect that all is put back. $nr_states is how many the kernel had. Where $when_armed is
+# set, it is called with the CPU before each run
+inject() {
+	inject_states=$1
+	inject_cpus=$2
+	shift 2
+	nr_states=0
+	for state in $inject_states; do
+		known=
+		for cpu in $inject_cpus; do
+			if ! arm "$cpu" "$state" 2>/dev/null; then
+				note "this kernel has no $state to fail at"
+				break
+			fi
+			[ -n "$known" ] || nr_states=$((nr_states + 1))
+			known=yes
+			[ -z "${when_armed:-}" ] || $when_armed "$cpu"
+			exits "$state on CPU $cpu" 1 "$@" --json
+			json_is "$state on CPU $cpu: put back" '"\(.verdict) \(.exit_status) \(.machine)"' \
+				"rolled-back 1 as-before"
+			json_is "$state on CPU $cpu: named" '.result.failed[] | "\(.cpu) \(.errno)"' "$cpu EAGAIN"
+			# A fault of this kind hits before the callback runs: the state is what is known
+			json_is "$state on CPU $cpu: where" '.result.failed[0].callback' "$state"
+			ok "$state on CPU $cpu: as before" same_as_before
+			! armed "$cpu" || disarm "$cpu"
+		done
+	done
+}
+
+# started COMMAND... - in the background, and its first CPU is off
+started() {
+	run_bg "$@"
+	until_online_differs "$(head -n 1 /tmp/before | cut -d' ' -f2)"
+}
+
+# random_below N - into $drawn
+random_below() {
+	random=${random:-$((SEED % 2147483647 + 1))}
+	random=$((random * 48271 % 2147483647))
+	drawn=$((random % $1))
+}
+
+# now_us - into $now; the clock has hundredths of a second
+now_us() {
+	read -r now _ </proc/uptime
+	now=${now%.*}${now#*.}0000
+}
+
+# kill_at_random TIMES COMMAND... - SIGKILL at random instants of a command that takes CPUs,
+# every fourth time of its restore as well; the next restore repairs it
+kill_at_random() {
+	times=$1
+	shift
+	# How long a whole run and a restore take
+	now_us
+	start=$now
+	exits "whole" 0 "$@"
+	now_us
+	off_us=$((now - start))
+	start=$now
+	exits "whole: restore" 0 cpuoff --restore
+	now_us
+	on_us=$((now - start))
+	note "seed $SEED; a run takes $((off_us / 1000)) ms, a restore $((on_us / 1000)) ms"
+	ok "whole: as before" same_as_before
+	kills=0
+	while [ $kills -lt "$times" ]; do
+		kills=$((kills + 1))
+		run_bg "$@"
+		random_below $((off_us + off_us / 10))
+		where="killed after $((drawn / 1000)) ms"
+		usleep $drawn
+		kill -KILL "$pid" 2>/dev/null
+		reap
+		where="$where ($(online))"
+		if [ $((kills % 4)) = 0 ]; then
+			run_bg cpuoff --restore --wait
+			random_below $((on_us + on_us / 10))
+			usleep $drawn
+			kill -KILL "$pid" 2>/dev/null
+			reap
+			where="$where, its restore after $((drawn / 1000)) ms ($(online))"
+		fi
+		exits "$where: restore" 0 cpuoff --restore --wait
+		ok "$where: as before" same_as_before || repair
+	done
+}
+
+# repair - so that one failure is not the next one's
+repair() {
+	cpuoff --status
+	echo on >$C/smt/control
+	for file in "$C"/cpu[0-9]*/online; do
+		echo 1 >"$file"
+	done
+	rm -rf /run/cpuoff
+}
+
 # ---- what arrives on the target ----------------------------------------------------
 
 # watch_arrivals FIRST - from the moment when the first CPU begins to go record tasks
