@@ -26,6 +26,7 @@ enum action {
 	ACTION_RESTORE,
 	ACTION_STATUS,
 	ACTION_LIST,
+	ACTION_LIST_RULES,
 };
 
 enum on_error {

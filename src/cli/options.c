@@ -28,6 +28,7 @@ enum option {
 	OPTION_RESTORE = 2000,
 	OPTION_STATUS,
 	OPTION_LIST,
+	OPTION_LIST_RULES,
 	OPTION_DRY_RUN,
 	OPTION_MIGRATE,
 	OPTION_PINNED,
@@ -88,6 +89,8 @@ static struct poptOption action_options[] = {
 	  "undo an operation, or bring the selected CPUs back", "ID|all" },
 	FLAG("status", 0, OPTION_STATUS, "show the operations in force"),
 	FLAG("list", 0, OPTION_LIST, "show the machine, and what a selection means"),
+	FLAG("list-rules", 0, OPTION_LIST_RULES,
+	     "show all that is looked for, and what to do then"),
 	FLAG("dry-run", 0, OPTION_DRY_RUN, "show the whole plan and change nothing"),
 	POPT_TABLEEND,
 };
@@ -169,6 +172,7 @@ static const char *const action_names[] = {
 	[ACTION_RESTORE] = "--restore",
 	[ACTION_STATUS] = "--status",
 	[ACTION_LIST] = "--list",
+	[ACTION_LIST_RULES] = "--list-rules",
 };
 
 struct parser {
@@ -290,6 +294,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_LIST:
 		set_action(parser, ACTION_LIST);
+		break;
+	case OPTION_LIST_RULES:
+		set_action(parser, ACTION_LIST_RULES);
 		break;
 	case OPTION_DRY_RUN:
 		request->dry_run = true;
@@ -492,8 +499,9 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 	int r = -ENOMEM;
 
 	if (context && options.command) {
-		poptSetOtherOptionHelp(context,
-				       "SELECTION | --restore[=ID|all] | --status | --list");
+		poptSetOtherOptionHelp(
+			context,
+			"SELECTION | --restore[=ID|all] | --status | --list | --list-rules");
 		r = parse(context, &parser);
 	}
 	poptFreeContext(context);

@@ -289,10 +289,13 @@ static int judge_return(const struct session *session, struct report *report,
 	if (r)
 		return r;
 	hwloc_bitmap_or(report->target, report->target, returns->standby);
-	r = session_judge(session, report, preflight_return, places, nr);
+	r = session_judge(session, report, true, places, nr);
 	hwloc_bitmap_andnot(report->target, report->target, returns->standby);
 	return r;
 }
+
+/* What planning found forbids to go on. */
+#define REFUSED 1
 
 static int return_one(struct session *session, struct report *report, struct returning *returning,
 		      enum outcome *ret_outcome)
@@ -317,6 +320,9 @@ static int return_one(struct session *session, struct report *report, struct ret
 	run->env = &env;
 	*ret_outcome = OUTCOME_DONE;
 	hwloc_bitmap_copy(run->changed, returning->scope); /* what a dry run shows */
+	/* planning may have raised warnings, which refuse with --strict */
+	if (!r && report_is_refused(report))
+		r = REFUSED;
 	if (!r && !report->options->request.dry_run)
 		r = session_execute(session, report, run, run_return, ret_outcome);
 	run->env = NULL;
@@ -341,8 +347,12 @@ static int return_all(struct session *session, struct report *report, struct ret
 							   : 0;
 		if (!r)
 			r = return_one(session, report, &returns->list[i], &outcome);
-		has_failed |= outcome != OUTCOME_DONE;
+		has_failed |= outcome != OUTCOME_DONE || r == REFUSED;
 		returns->list[i].is_adopted = false; /* the report shows it, and owns it now */
+		if (r == REFUSED && !i) {
+			report_drop_runs(report);
+			return 0;
+		}
 	}
 	if (outcome == OUTCOME_STUCK)
 		report_conclude(report, VERDICT_STUCK, EXIT_FAILED);
@@ -352,7 +362,7 @@ static int return_all(struct session *session, struct report *report, struct ret
 		report_conclude(report, VERDICT_READY, EXIT_DONE);
 	else
 		report_conclude(report, VERDICT_DONE, EXIT_DONE);
-	return r;
+	return r == REFUSED ? 0 : r;
 }
 
 static int note_unknown(struct report *report)

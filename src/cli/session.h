@@ -42,9 +42,11 @@ int session_pick_ways(struct report *report, struct step_env *env,
 /* Resolves the request's selectors into report->selection. */
 int session_resolve(struct session *session, struct report *report) _must_check_;
 
-/* Runs the rules of @preflight over report->target; @places are those of CPUs to bring back. */
-int session_judge(const struct session *session, struct report *report,
-		  int (*preflight)(const struct facts *, struct findings *),
+/*
+ * Runs the rules over report->target, those for CPUs that come back with @is_return; @places are
+ * those of CPUs to bring back.
+ */
+int session_judge(const struct session *session, struct report *report, bool is_return,
 		  const struct place *places, size_t nr_places) _must_check_;
 
 /*

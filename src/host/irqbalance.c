@@ -57,6 +57,14 @@ static int connect_to(unsigned long long pid)
 	return -ENOENT;
 }
 
+bool irqbalance_listens(pid_t pid)
+{
+	_cleanup_close_ int fd = connect_to((unsigned long long)pid);
+
+	/* one that is busy, or that we may not talk to, is there all the same */
+	return fd != -ENOENT;
+}
+
 /* It believes root alone, by the credentials that the kernel vouches for. */
 static int send_message(int fd, char *message)
 {

@@ -14,6 +14,11 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/step.h"
 
 extern const struct step_kind irqbalance_kind;
+
+/* True where the irqbalance of this process id listens on one of its sockets. */
+bool irqbalance_listens(pid_t pid);
