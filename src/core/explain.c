@@ -22,8 +22,7 @@ static const struct row {
 	/* ---- going offline ---- */
 	{ EBUSY, false, "sched_cpu_deactivate", NULL,
 	  "The scheduler keeps this CPU: deadline tasks need its bandwidth, it is the last one of "
-	  "a "
-	  "cpuset partition, or the kernel has lost count of deadline tasks that ended (6.1).",
+	  "a cpuset partition, or the kernel has lost count of deadline tasks that ended (6.1).",
 	  "Look for deadline tasks (ps -eLo pid,cls,comm | grep DLN) and stop some, make the "
 	  "partition a member, or take fewer CPUs." },
 	{ EBUSY, false, "tick_nohz_cpu_down", NULL,
@@ -32,8 +31,7 @@ static const struct row {
 	{ EBUSY, false, "hv_synic_cleanup", NULL,
 	  "Channels of Hyper-V are bound to this CPU, or it holds the connection to the host.",
 	  "Write another CPU to the channels' cpu files below /sys/bus/vmbus/devices, or leave it "
-	  "out "
-	  "with --except." },
+	  "out with --except." },
 	{ EBUSY, false, "kvm_offline_cpu", "TDX requires",
 	  "KVM runs TDX guests, which need one CPU online on each socket.",
 	  "Leave one CPU of the socket out with --except, or shut these guests down." },
@@ -46,11 +44,9 @@ static const struct row {
 	{ EBUSY, false, NULL, NULL,
 	  "The kernel refused before it began: this is the last CPU that is not isolated, or CPU "
 	  "hotplug stayed disabled for ten seconds (suspend, PCI probing, a reboot); without a "
-	  "trace "
-	  "also deadline tasks or a cpuset partition.",
+	  "trace also deadline tasks or a cpuset partition.",
 	  "Look at /sys/devices/system/cpu/isolated and isolcpus= in /proc/cmdline; run cpuoff "
-	  "again "
-	  "if neither is so." },
+	  "again if neither is so." },
 	{ EAGAIN, false, NULL, NULL,
 	  "A hotplug callback failed, here a failure that was injected through cpuN/hotplug/fail.",
 	  "Write -1 to the CPU's hotplug/fail and run cpuoff again." },
@@ -89,8 +85,7 @@ static const struct row {
 	  "The kernel waits for requests in flight on a disk's queue of this CPU. It cannot be "
 	  "called off, and blocks every other removal.",
 	  "See which disk does not answer (/sys/block/*/inflight), then run cpuoff --restore, "
-	  "which "
-	  "waits for it." },
+	  "which waits for it." },
 	{ ETIMEDOUT, false, NULL, NULL,
 	  "The kernel still works on the removal. It cannot be given up, and blocks every other "
 	  "one.",

@@ -23,12 +23,10 @@ static char *check_housekeeping_timer(const struct facts *facts, hwloc_bitmap_t 
 		return NULL;
 	hwloc_bitmap_andnot(cpus, facts->target, facts->machine->nohz_full);
 	list = cpus_format(facts->machine->nohz_full);
-	return rules_told(
-		util_asprintf(
-			"only CPUs of nohz_full= (%s) would remain: taking the last CPU outside "
-			"of it makes the kernel panic",
-			list ? list : ""),
-		facts, cpus);
+	return rules_told(util_asprintf("only CPUs of nohz_full= (%s) would remain: taking the "
+					"last CPU outside of it makes the kernel panic",
+					list ? list : ""),
+			  facts, cpus);
 }
 
 /* kernel/cpu.c, cpu_down_maps_locked(): EBUSY for the last CPU that is not isolated. */
@@ -40,12 +38,10 @@ static char *check_housekeeping_domain(const struct facts *facts, hwloc_bitmap_t
 		return NULL;
 	hwloc_bitmap_andnot(cpus, facts->target, facts->machine->isolated);
 	list = cpus_format(facts->machine->isolated);
-	return rules_told(
-		util_asprintf(
-			"only isolated CPUs (%s) would remain: the kernel keeps the last CPU that "
-			"is not isolated",
-			list ? list : ""),
-		facts, cpus);
+	return rules_told(util_asprintf("only isolated CPUs (%s) would remain: the kernel keeps "
+					"the last CPU that is not isolated",
+					list ? list : ""),
+			  facts, cpus);
 }
 
 /* All that is not bound goes to the CPUs that are neither isolated nor of nohz_full=. */
@@ -66,10 +62,10 @@ static char *check_housekeepers_few(const struct facts *facts, hwloc_bitmap_t cp
 		return NULL;
 	}
 	list = cpus_format(cpus);
-	return list ? util_asprintf("of %u CPUs that are neither isolated nor in nohz_full= only "
-				    "%u (%s) "
-				    "would remain, for all work that is not bound to isolated ones",
-				    cpus_count(before), cpus_count(cpus), list)
+	return list ? util_asprintf(
+			      "of %u CPUs that are neither isolated nor in nohz_full= only %u (%s) "
+			      "would remain, for all work that is not bound to isolated ones",
+			      cpus_count(before), cpus_count(cpus), list)
 		    : NULL;
 }
 
@@ -121,10 +117,9 @@ static char *check_domain(const struct facts *facts, const struct cgroup *domain
 		hwloc_bitmap_zero(cpus);
 		return NULL;
 	}
-	return util_asprintf(
-		"deadline tasks need %.2f CPUs and %u remain for them, of which the kernel "
-		"admits %.2f: %s",
-		sum, cpus_count(cpus), limit, names ? names : "");
+	return util_asprintf("deadline tasks need %.2f CPUs and %u remain for them, of which the "
+			     "kernel admits %.2f: %s",
+			     sum, cpus_count(cpus), limit, names ? names : "");
 }
 
 /* An isolated partition lets CPUs go past the kernel's own admission test, kernel/sched/deadline.c.
@@ -187,8 +182,7 @@ static char *check_fabrics(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	return rules_tell_names(&facts->queues.fabrics, facts, cpus,
 				"NVMe controllers are reached over a network, and cannot connect "
-				"anew (EXDEV) "
-				"where a queue has no CPU online: ",
+				"anew (EXDEV) where a queue has no CPU online: ",
 				"");
 }
 
@@ -196,11 +190,9 @@ static char *check_tdx_guest(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	if (!facts->platform.is_tdx_guest)
 		return NULL;
-	return rules_told(
-		strdup("this is a TDX guest (flag tdx_guest in /proc/cpuinfo): its kernel "
-		       "takes no CPU "
-		       "offline (EOPNOTSUPP)"),
-		facts, cpus);
+	return rules_told(strdup("this is a TDX guest (flag tdx_guest in /proc/cpuinfo): its "
+				 "kernel takes no CPU offline (EOPNOTSUPP)"),
+			  facts, cpus);
 }
 
 static char *check_channels(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -215,11 +207,11 @@ static char *check_scheduler(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	if (!facts->platform.scheduler)
 		return NULL;
-	return rules_told(util_asprintf("the BPF scheduler %s is at work "
-					"(/sys/kernel/sched_ext/state is enabled): such a "
-					"scheduler may end when a CPU goes or comes",
-					facts->platform.scheduler),
-			  facts, cpus);
+	return rules_told(
+		util_asprintf("the BPF scheduler %s is at work (/sys/kernel/sched_ext/state is "
+			      "enabled): such a scheduler may end when a CPU goes or comes",
+			      facts->platform.scheduler),
+		facts, cpus);
 }
 
 const struct rule rules_kernel[] = {
@@ -253,10 +245,8 @@ const struct rule rules_kernel[] = {
 	  .is_forcible = true, .check = check_deadline_leak,
 	  .reads = "/sys/kernel/debug/sched/debug: dl_bw->total_bw",
 	  .what = "The kernel has lost count of deadline tasks and would refuse every CPU.",
-	  .remedy =
-		  "Bring any CPU online that is offline, or change a cpuset partition: the kernel "
-		  "counts anew "
-		  "then." },
+	  .remedy = "Bring any CPU online that is offline, or change a cpuset partition: the "
+		    "kernel counts anew then." },
 	{ "interrupt-vectors", SEVERITY_REFUSE, SEVERITY_WARN, .when = RULE_OFFLINE,
 	  .is_forcible = true, .check = check_vectors, .weigh = weigh_vectors,
 	  .reads = "/sys/kernel/debug/irq/domains/VECTOR, else /proc/irq/*/effective_affinity_list",
@@ -265,16 +255,13 @@ const struct rule rules_kernel[] = {
 	{ "block-requests", SEVERITY_WARN, SEVERITY_WARN, .when = RULE_OFFLINE,
 	  .check = check_stalled, .reads = "/sys/block/*/stat, mq/*/cpu_list",
 	  .what = "A disk does not answer, and the kernel would wait for it with a CPU half gone.",
-	  .remedy =
-		  "Find out why before CPUs go: the kernel waits for these requests, however long, "
-		  "and cannot be called off." },
+	  .remedy = "Find out why before CPUs go: the kernel waits for these requests, however "
+		    "long, and cannot be called off." },
 	{ "nvme-fabrics", SEVERITY_WARN, SEVERITY_WARN, .when = RULE_OFFLINE,
 	  .check = check_fabrics, .reads = "/sys/class/nvme/*/transport",
 	  .what = "NVMe over a network cannot connect anew while CPUs are offline.",
-	  .remedy =
-		  "Connect with fewer queues than CPUs that stay (nvme connect --nr-io-queues), or "
-		  "see that "
-		  "another path to the data is up." },
+	  .remedy = "Connect with fewer queues than CPUs that stay (nvme connect --nr-io-queues), "
+		    "or see that another path to the data is up." },
 	{ "tdx-guest", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE, .is_forcible = true,
 	  .check = check_tdx_guest, .reads = "/proc/cpuinfo",
 	  .what = "A confidential guest cannot take CPUs offline.",

@@ -218,9 +218,9 @@ static char *check_nodes_stay(const struct facts *facts, hwloc_bitmap_t cpus)
 	node_list = cpus_format(nodes);
 	socket_list = cpus_format(sockets);
 	return node_list && socket_list
-		       ? util_asprintf("socket %s has more than the selected nodes: node %s stays "
-				       "online",
-				       socket_list, node_list)
+		       ? util_asprintf(
+				 "socket %s has more than the selected nodes: node %s stays online",
+				 socket_list, node_list)
 		       : NULL;
 }
 
@@ -230,20 +230,20 @@ static char *check_container(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	if (!facts->platform.is_in_container)
 		return NULL;
-	return rules_told(strdup("this is not the first pid namespace, but a container: the tasks "
-				 "of the host "
-				 "are not to be seen, and would lose what they are bound to"),
-			  facts, cpus);
+	return rules_told(
+		strdup("this is not the first pid namespace, but a container: the tasks of the "
+		       "host are not to be seen, and would lose what they are bound to"),
+		facts, cpus);
 }
 
 static char *check_view(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	if (!facts->platform.is_view)
 		return NULL;
-	return rules_told(strdup(CPU_FILES
-				 "/online is not of the kernel's sysfs, but made up for a "
-				 "container"),
-			  facts, cpus);
+	return rules_told(
+		strdup(CPU_FILES
+		       "/online is not of the kernel's sysfs, but made up for a container"),
+		facts, cpus);
 }
 
 static const struct cgroup *find_own_cpuset(const struct facts *facts)
@@ -295,8 +295,8 @@ static char *check_smt_off(const struct facts *facts, hwloc_bitmap_t cpus)
 	if (cpus_is_empty(cpus))
 		return NULL;
 	return util_asprintf(CPU_FILES
-			     "/smt/control is \"%s\": the kernel refuses to bring "
-			     "hardware threads online that are not the first of their core",
+			     "/smt/control is \"%s\": the kernel refuses to bring hardware threads "
+			     "online that are not the first of their core",
 			     control);
 }
 
@@ -358,8 +358,8 @@ const struct rule rules_machine[] = {
 	{ "tdx-host", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE, .is_forcible = true,
 	  .check = check_tdx_host, .reads = "/sys/module/kvm_intel/parameters/tdx",
 	  .what = "A socket would lose its last CPU while KVM runs TDX guests.",
-	  .remedy = "Leave one CPU of the socket online with --except, or shut the TDX guests "
-		    "down and use --force." },
+	  .remedy = "Leave one CPU of the socket online with --except, or shut the TDX guests down "
+		    "and use --force." },
 	{ "container", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE, .is_forcible = true,
 	  .check = check_container, .reads = "/proc/self/ns/pid",
 	  .what = "cpuoff runs in a container and cannot see the tasks of the host.",

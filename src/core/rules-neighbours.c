@@ -8,8 +8,8 @@ static char *check_kubelet(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	return rules_tell_names(&facts->neighbours.kubelet, facts, cpus,
 				"kubelet's static CPU manager has given out CPUs of the selection "
-				"(" NEIGHBOURS_KUBELET_FILE "), and fails when it starts without "
-				"them: ",
+				"(" NEIGHBOURS_KUBELET_FILE
+				"), and fails when it starts without them: ",
 				"");
 }
 
@@ -30,8 +30,7 @@ static char *check_tuned(const struct facts *facts, hwloc_bitmap_t cpus)
 	if (!facts->neighbours.tuned_profile)
 		return NULL;
 	return rules_told(util_asprintf("TuneD runs with the profile %s, and binds tasks and "
-					"interrupts anew as it "
-					"sees fit",
+					"interrupts anew as it sees fit",
 					facts->neighbours.tuned_profile),
 			  facts, cpus);
 }
@@ -40,11 +39,11 @@ static char *check_irqbalance(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	if (!facts->neighbours.irqbalance)
 		return NULL;
-	return rules_told(util_asprintf("irqbalance runs (process %ld) and cannot be told to leave "
-					"the selection "
-					"alone: it may move interrupts back meanwhile",
-					facts->neighbours.irqbalance),
-			  facts, cpus);
+	return rules_told(
+		util_asprintf("irqbalance runs (process %ld) and cannot be told to leave the "
+			      "selection alone: it may move interrupts back meanwhile",
+			      facts->neighbours.irqbalance),
+		facts, cpus);
 }
 
 static char *check_udev(const struct facts *facts, hwloc_bitmap_t cpus)
@@ -66,11 +65,11 @@ static char *check_kdump(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	if (!facts->platform.has_crash_kernel || facts->platform.crash_follows)
 		return NULL;
-	return rules_told(util_asprintf("kdump is loaded, and its service loads it anew for each "
-					"of %u CPUs "
-					"(/sys/devices/system/cpu/crash_hotplug is not 1)",
-					cpus_count(facts->target)),
-			  facts, cpus);
+	return rules_told(
+		util_asprintf("kdump is loaded, and its service loads it anew for each of %u CPUs "
+			      "(/sys/devices/system/cpu/crash_hotplug is not 1)",
+			      cpus_count(facts->target)),
+		facts, cpus);
 }
 
 const struct rule rules_neighbours[] = {
@@ -82,24 +81,22 @@ const struct rule rules_neighbours[] = {
 	{ "slurm-node", SEVERITY_WARN, SEVERITY_WARN, .when = RULE_OFFLINE, .check = check_slurm,
 	  .reads = "slurm.conf, /proc/sys/kernel/hostname",
 	  .what = "Slurm's definition of this node has more CPUs than would stay.",
-	  .remedy =
-		  "Drain the node (scontrol update nodename=NAME state=drain reason=cpuoff): Slurm "
-		  "rejects one with fewer CPUs than its definition." },
+	  .remedy = "Drain the node (scontrol update nodename=NAME state=drain reason=cpuoff): "
+		    "Slurm rejects one with fewer CPUs than its definition." },
 	{ "tuned-isolation", SEVERITY_WARN, SEVERITY_WARN, .when = RULE_OFFLINE,
 	  .check = check_tuned, .reads = "/etc/tuned/active_profile",
 	  .what = "TuneD runs with a profile that isolates CPUs.",
 	  .remedy = "Stop it meanwhile (systemctl stop tuned), and start it when the CPUs are "
 		    "back." },
 	{ "irqbalance-deaf", SEVERITY_WARN, SEVERITY_WARN, .when = RULE_OFFLINE,
-	  .check = check_irqbalance, .reads = "the socket of irqbalance",
+	  .check = check_irqbalance, .reads = "/proc/*/comm, /proc/net/unix",
 	  .what = "irqbalance runs and listens nowhere.",
 	  .remedy = "Stop it meanwhile (systemctl stop irqbalance)." },
 	{ "udev-online", SEVERITY_WARN, SEVERITY_NOTE, .when = RULE_OFFLINE, .check = check_udev,
 	  .weigh = weigh_udev, .reads = "rules.d below /etc/udev, /run/udev and /usr/lib/udev",
 	  .what = "Rules of udev bring CPUs online; a note where only when they are plugged in.",
-	  .remedy =
-		  "cpuoff --status shows CPUs that came back; hide the file by a link of its name "
-		  "in /etc/udev/rules.d to /dev/null meanwhile." },
+	  .remedy = "cpuoff --status shows CPUs that came back; hide the file by a link of its "
+		    "name in /etc/udev/rules.d to /dev/null meanwhile." },
 	{ "kdump-reload", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_OFFLINE, .check = check_kdump,
 	  .reads = "/sys/kernel/kexec_crash_loaded, /sys/devices/system/cpu/crash_hotplug",
 	  .what = "kdump is loaded anew for each CPU that goes or comes.",

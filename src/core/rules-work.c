@@ -71,11 +71,11 @@ static char *check_vcpus(const struct facts *facts, hwloc_bitmap_t cpus)
 
 static char *check_busy(const struct facts *facts, hwloc_bitmap_t cpus)
 {
-	return rules_tell_names(&facts->workers.busy, facts, cpus,
-				"threads that never rest (as DPDK's do) have a CPU of the "
-				"selection for "
-				"themselves, and would take their part of another one: ",
-				"");
+	return rules_tell_names(
+		&facts->workers.busy, facts, cpus,
+		"threads that never rest (as DPDK's do) have a CPU of the selection for "
+		"themselves, and would take their part of another one: ",
+		"");
 }
 
 /* ---- room on the CPUs that stay ---------------------------------------------------------- */
@@ -127,21 +127,18 @@ static char *check_demand(const struct facts *facts, hwloc_bitmap_t cpus)
 	if (!demand->is_known || !nr || demand->load1 <= nr ||
 	    (demand->load5 <= nr && demand->nr_running <= nr))
 		return NULL;
-	return rules_told(
-		util_asprintf("the load is %.1f (%.1f over five minutes, %lu threads want "
-			      "to run now), and "
-			      "%u CPU%s",
-			      demand->load1, demand->load5, demand->nr_running, nr,
-			      nr == 1 ? " stays" : "s stay"),
-		facts, cpus);
+	return rules_told(util_asprintf("the load is %.1f (%.1f over five minutes, %lu threads "
+					"want to run now), and %u CPU%s",
+					demand->load1, demand->load5, demand->nr_running, nr,
+					nr == 1 ? " stays" : "s stay"),
+			  facts, cpus);
 }
 
 static char *check_bare_nodes(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	return rules_tell_names(&facts->demand.bare_nodes, facts, cpus,
 				"memory stays in use where no CPU stays, and is reached over the "
-				"links "
-				"between nodes: ",
+				"links between nodes: ",
 				"");
 }
 
@@ -154,8 +151,7 @@ static char *check_survivors_partitioned(const struct facts *facts, hwloc_bitmap
 		return NULL;
 	hwloc_bitmap_copy(cpus, facts->survivors);
 	return strdup("all CPUs that would remain are in cpuset partitions of others: nothing is "
-		      "left for the "
-		      "rest of the system");
+		      "left for the rest of the system");
 }
 
 /* "machine.slice/vm1.scope (8-9: 4242 qemu-kvm)" */
@@ -220,9 +216,9 @@ static char *check_perf(const struct facts *facts, hwloc_bitmap_t cpus)
 	return rules_tell_names(&facts->workers.perf, facts, cpus,
 				"processes hold perf events; those of a CPU that goes stand still "
 				"from then on, also when it is back: ",
-				facts->workers.is_perf_cut ? " (others may, too: not all files "
-							     "were looked at)"
-							   : "");
+				facts->workers.is_perf_cut
+					? " (others may, too: not all files were looked at)"
+					: "");
 }
 
 const struct rule rules_work[] = {
@@ -240,10 +236,8 @@ const struct rule rules_work[] = {
 	  .check = check_partitions,
 	  .reads = "cpuset.cpus.partition, cpuset.cpus.effective of all cgroups",
 	  .what = "Cpuset partitions of others would lose their last CPU.",
-	  .remedy =
-		  "They are partitions again when the CPUs are back; give them other CPUs if they "
-		  "must be so "
-		  "meanwhile." },
+	  .remedy = "They are partitions again when the CPUs are back; give them other CPUs if "
+		    "they must be so meanwhile." },
 	{ "pinned-tasks", SEVERITY_REFUSE, SEVERITY_NOTE, .when = RULE_OFFLINE,
 	  .check = check_pinned, .weigh = weigh_pinned, .reads = "/proc/*/task/*/status, stat",
 	  .what = "Threads are pinned to the selection alone; real-time ones refuse.",

@@ -24,8 +24,6 @@ char *rules_add_name(char *list, size_t nr, const char *fmt, ...) _printf_(3, 4)
 /* The names of @list likewise, and all their CPUs into @cpus. */
 char *rules_add_names(const struct named_list *list, hwloc_bitmap_t cpus);
 
-/*
- * The sentence made of @fmt, which has one "%s" for the names, where @list has any; else NULL.
- */
+/* The sentence of these names between @before and @after, or NULL where @list has none. */
 char *rules_tell_names(const struct named_list *list, const struct facts *facts,
 		       hwloc_bitmap_t cpus, const char *before, const char *after);

@@ -65,7 +65,7 @@ static int read_kubelet(const struct root *root, const struct machine *machine,
 	struct json_object *document, *value;
 	int r = 0;
 
-	if (root_read(root, &text, "%s", NEIGHBOURS_KUBELET_FILE + 1))
+	if (root_read(root, &text, "%s", &NEIGHBOURS_KUBELET_FILE[1]))
 		return 0;
 	document = json_tokener_parse(text);
 	if (json_object_is_type(document, json_type_object) &&
@@ -246,7 +246,7 @@ int neighbours_read(const struct root *root, const struct machine *machine,
 
 	*ret_neighbours = (struct neighbours){ 0 };
 	irqbalance = find_process(root, tasks, "irqbalance", "run/irqbalance.pid");
-	if (irqbalance && (!root_is_live(root) || !irqbalance_listens((pid_t)irqbalance)))
+	if (irqbalance && (!root_is_live(root) || !irqbalance_listens(root, (pid_t)irqbalance)))
 		ret_neighbours->irqbalance = irqbalance;
 	r = read_kubelet(root, machine, target, &ret_neighbours->kubelet);
 	if (!r)

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "host/irqbalance.h"
 #include "host/topology.h"
 #include "tap.h"
 #include "temp.h"
@@ -260,6 +261,53 @@ static void test_neighbours(void)
 	facts_free(&facts);
 }
 
+/* A running one is found by the table of sockets: it is not asked. */
+static void test_irqbalance(void)
+{
+	static const struct {
+		const char *what, *sockets;
+		bool listens;
+	} tables[] = {
+		{ "a path", "0: 2 0 10000 1 1 7 /run/irqbalance/irqbalance79.sock\n", true },
+		{ "an abstract name", "0: 2 0 10000 1 1 7 @irqbalance79.sock@@@\n", true },
+		{ "zeros", "0: 2 0 10000 1 1 7 @@@@@@@@@@@@\n", true },
+		{ "another process", "0: 2 0 10000 1 1 7 @irqbalance7.sock\n", false },
+		{ "other programs", "0: 2 0 10000 1 1 7 /run/dbus/socket\n1: 2 0 1 1 1 7 @x\n",
+		  false },
+	};
+
+	ok(irqbalance_listens(root, 79), "irqbalance, where sockets are not to be seen");
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		temp_write("proc/net/unix", tables[i].sockets);
+		is_int(irqbalance_listens(root, 79), tables[i].listens, "irqbalance, by %s",
+		       tables[i].what);
+	}
+}
+
+static void write_stat(const char *name, int user, int kernel)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "80 (a b) R 1 80 80 0 -1 4194304 1 0 0 0 %d %d 0 0 20 0 2 0 1234 0 0 0 0 0 0 0 0 "
+		 "0 0 0 0 0 0 0 17 3 0 0\n",
+		 user, kernel);
+	temp_write(name, text);
+}
+
+/* The time of a thread is its own, not its process's. */
+static void test_ticks(void)
+{
+	struct task task = { .pid = 79, .tid = 80, .start = 1234 };
+
+	write_stat("proc/80/stat", 900, 100);
+	is_int((long long)tasks_read_ticks(root, &task), 0, "a thread that is gone");
+	write_stat("proc/79/task/80/stat", 7, 3);
+	is_int((long long)tasks_read_ticks(root, &task), 10, "user and system time");
+	task.start = 99;
+	is_int((long long)tasks_read_ticks(root, &task), 0, "another thread of the same number");
+}
+
 int main(void)
 {
 	temp_make();
@@ -270,6 +318,8 @@ int main(void)
 	test_vectors();
 	test_queues();
 	test_neighbours();
+	test_irqbalance();
+	test_ticks();
 	machine_free(&machine);
 	hwloc_bitmap_free(target);
 	hwloc_bitmap_free(survivors);
