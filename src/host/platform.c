@@ -28,7 +28,7 @@ static bool file_says(const struct root *root, const char *path, const char *wor
 	return !root_read_buffer(root, path, text, sizeof(text)) && !strcmp(text, word);
 }
 
-static bool has_flag(const struct root *root, const char *flag)
+bool platform_has_flag(const struct root *root, const char *flag)
 {
 	_cleanup_close_ int fd = root_openat(root, O_RDONLY, "proc/cpuinfo");
 	char text[8192];
@@ -196,7 +196,7 @@ int platform_read(const struct root *root, hwloc_const_bitmap_t target,
 	int r;
 
 	*ret_platform = (struct platform){
-		.is_tdx_guest = has_flag(root, " tdx_guest"),
+		.is_tdx_guest = platform_has_flag(root, " tdx_guest"),
 		.is_tdx_host = file_says(root, "sys/module/kvm_intel/parameters/tdx", "Y"),
 		.has_dynticks = has_dynticks(root),
 		.has_crash_kernel = file_says(root, "sys/kernel/kexec_crash_loaded", "1"),

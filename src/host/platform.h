@@ -26,3 +26,7 @@ struct platform {
 int platform_read(const struct root *root, hwloc_const_bitmap_t target,
 		  struct platform *ret_platform) _must_check_;
 void platform_free(struct platform *platform);
+
+/* True where the first CPU's flags in /proc/cpuinfo, which x86 alone has, hold the text @flag: "
+ * apic ". */
+bool platform_has_flag(const struct root *root, const char *flag);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "host/platform.h"
+
 /* Of 256 vectors 32 are exceptions, and about 24 the system's own (seen: 200 and 202 left). */
 #define PER_CPU 200
 
@@ -42,19 +44,6 @@ static bool read_matrix(const struct root *root, hwloc_const_bitmap_t target,
 		vectors->is_known |= add_line(line, target, survivors, vectors);
 	vectors->is_exact = vectors->is_known;
 	return vectors->is_known;
-}
-
-/* "flags" is a line of x86 alone; the first CPU's is enough. */
-static bool is_x86(const struct root *root)
-{
-	_cleanup_close_ int fd = root_openat(root, O_RDONLY, "proc/cpuinfo");
-	char text[4096];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return strstr(text, "\nflags") && strstr(text, " apic ");
 }
 
 /* Kernels since 6.12 show by the mode that an interrupt cannot be moved: those stop with their CPU.
@@ -94,7 +83,8 @@ static int count_irqs(const struct root *root, const struct machine *machine,
 		      struct vectors *vectors)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-	DIR *dir = cpus && is_x86(root) ? root_opendir(root, "proc/irq") : NULL;
+	bool is_x86 = platform_has_flag(root, " apic ");
+	DIR *dir = cpus && is_x86 ? root_opendir(root, "proc/irq") : NULL;
 	const struct dirent *entry;
 	unsigned long total = (unsigned long)PER_CPU * cpus_count(survivors);
 	int r = cpus ? 0 : -ENOMEM;
