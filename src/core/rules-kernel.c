@@ -253,7 +253,8 @@ const struct rule rules_kernel[] = {
 	  .what = "The CPUs that stay have too few free interrupt vectors (x86).",
 	  .remedy = "Take fewer CPUs, or give drivers fewer queues (ethtool -L), or unload some." },
 	{ "block-requests", SEVERITY_WARN, SEVERITY_WARN, .when = RULE_OFFLINE,
-	  .check = check_stalled, .reads = "/sys/block/*/stat, mq/*/cpu_list",
+	  .check = check_stalled,
+	  .reads = "/sys/block/*/stat, mq/*/cpu_list; /sys/kernel/debug/block/*/hctx*/busy",
 	  .what = "A disk does not answer, and the kernel would wait for it with a CPU half gone.",
 	  .remedy = "Find out why before CPUs go: the kernel waits for these requests, however "
 		    "long, and cannot be called off." },

@@ -31,6 +31,15 @@ static bool read_stat(const struct root *root, struct disk *disk, unsigned long 
 	return disk->in_flight;
 }
 
+/* Where debugfs has the queue's own requests, and there are none, it is not the one. */
+static bool may_be_busy(const struct root *root, const struct disk *disk, const char *queue)
+{
+	_cleanup_free_ char *busy = NULL;
+
+	return root_read(root, &busy, "sys/kernel/debug/block/%s/hctx%s/busy", disk->name, queue) ||
+	       busy[0];
+}
+
 /* Adds the CPUs of the queues that have CPUs online, all of them in @target. */
 static int find_bare_queues(const struct root *root, const struct machine *machine,
 			    hwloc_const_bitmap_t target, struct disk *disk)
@@ -52,7 +61,8 @@ static int find_bare_queues(const struct root *root, const struct machine *machi
 		if (cpus_parse_kernel(text, machine->nr_cpus - 1, cpus))
 			continue;
 		hwloc_bitmap_and(cpus, cpus, machine->online);
-		if (!cpus_is_empty(cpus) && hwloc_bitmap_isincluded(cpus, target))
+		if (!cpus_is_empty(cpus) && hwloc_bitmap_isincluded(cpus, target) &&
+		    may_be_busy(root, disk, entry->d_name))
 			r = hwloc_bitmap_or(disk->cpus, disk->cpus, cpus) < 0 ? -ENOMEM : 0;
 	}
 	if (dir)

@@ -204,6 +204,11 @@ static void test_queues(void)
 	temp_write("sys/block/sda/mq/0/cpu_list", "0, 1, 2, 3, 4, 5, 6, 7\n");
 	temp_write("sys/block/nvme1n1/stat", "10 0 80 5 7 0 64 3 0 9 9 0 0 0 0 0 0\n");
 	temp_write("sys/block/nvme1n1/mq/1/cpu_list", "4\n");
+	temp_write("sys/block/nvme2n1/stat", "10 0 80 5 7 0 64 3 1 9 9 0 0 0 0 0 0\n");
+	temp_write("sys/block/nvme2n1/mq/0/cpu_list", "4\n");
+	temp_write("sys/block/nvme2n1/mq/1/cpu_list", "1\n");
+	temp_write("sys/kernel/debug/block/nvme2n1/hctx0/busy", "");
+	temp_write("sys/kernel/debug/block/nvme0n1/hctx1/busy", "00000000a2c5 {.op=READ}\n");
 	temp_write("sys/class/nvme/nvme0/transport", "pcie\n");
 	temp_write("sys/class/nvme/nvme5/transport", "tcp\n");
 	facts = read_facts("disks");
@@ -308,6 +313,45 @@ static void test_ticks(void)
 	is_int((long long)tasks_read_ticks(root, &task), 0, "another thread of the same number");
 }
 
+/* Two virtual CPUs of one guest and one of another in the target, one elsewhere; a user of perf. */
+static void test_workers(void)
+{
+	static const char web[] = "qemu\0-m\0001\0-name\0guest=web,debug-threads=on\0-S";
+	static const char db[] = "qemu\0-name\0db\0";
+	struct task list[] = {
+		{ .pid = 77, .tid = 77, .comm = "qemu" },
+		{ .pid = 77, .tid = 78, .comm = "CPU 0/KVM" },
+		{ .pid = 77, .tid = 79, .comm = "CPU 1/KVM" },
+		{ .pid = 87, .tid = 88, .comm = "CPU 0/TCG" },
+		{ .pid = 97, .tid = 98, .comm = "CPU 0/KVM" },
+		{ .pid = 99, .tid = 99, .comm = "fc_vcpu 0" },
+		{ .pid = 90, .tid = 90, .comm = "agent" },
+	};
+	static const char *const masks[] = { "0-7", "4", "5", "6-7", "0", "3-4", "0-7" };
+	struct tasks tasks = { .list = list, .nr = ARRAY_SIZE(list) };
+	struct workers workers;
+
+	for (size_t i = 0; i < tasks.nr; i++) {
+		list[i].mask = hwloc_bitmap_alloc();
+		if (cpus_parse(masks[i], 7, false, list[i].mask))
+			diag("no list");
+	}
+	temp_write_bytes("proc/77/cmdline", web, sizeof(web));
+	temp_write_bytes("proc/87/cmdline", db, sizeof(db));
+	temp_mkdir("proc/90/fd");
+	temp_symlink("anon_inode:[perf_event]", "proc/90/fd/3");
+	temp_symlink("anon_inode:[perf_event]", "proc/90/fd/4");
+	temp_symlink("anon_inode:[eventfd]", "proc/90/fd/5");
+	is_int(workers_read(root, &machine, &tasks, target, &workers), 0, "workers");
+	is_list(&workers.vcpus, "web, process 77 on 4-5=2; db, process 87 on 6-7=1",
+		"guests with virtual CPUs in the target alone");
+	is_list(&workers.perf, "90 agent on =2", "a user of perf");
+	ok(!workers.busy.nr && !workers.is_perf_cut, "nobody polls, and all was looked at");
+	workers_free(&workers);
+	for (size_t i = 0; i < tasks.nr; i++)
+		hwloc_bitmap_free(list[i].mask);
+}
+
 int main(void)
 {
 	temp_make();
@@ -320,6 +364,7 @@ int main(void)
 	test_neighbours();
 	test_irqbalance();
 	test_ticks();
+	test_workers();
 	machine_free(&machine);
 	hwloc_bitmap_free(target);
 	hwloc_bitmap_free(survivors);
