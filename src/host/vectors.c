@@ -10,7 +10,7 @@
 
 #include "host/platform.h"
 
-/* Of 256 vectors 32 are exceptions, and about 24 the system's own (seen: 200 and 202 left). */
+/* Of 256 vectors 32 are exceptions, and some twenty are the system's own. */
 #define PER_CPU 200
 
 /* irq_matrix_debug_show() of kernel/irq/matrix.c: CPU, available, managed, managed in use, in use.
