@@ -147,6 +147,6 @@ const struct rule rules_elsewhere[] = {
 	  .remedy = "Run cpuoff where SCHED_FIFO is allowed." },
 	{ "profile-file", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "the file of --profile", .what = "The file of --profile cannot be written.",
-	  .remedy = "Name a file that can be made." },
+	  .remedy = "Name a file that can be written." },
 	{ 0 },
 };
