@@ -71,6 +71,7 @@ complete -c cpuoff -n 'string match -q -- "--restore=*" (commandline -ct)' \
 complete -c cpuoff -l status -d 'Show the operations in force'
 complete -c cpuoff -l list -d 'Show the machine, and what a selection means'
 complete -c cpuoff -l service -d 'Say whether the hardware of these CPUs can be removed'
+complete -c cpuoff -l list-rules -d 'Show all that is looked for, and what to do then'
 complete -c cpuoff -l dry-run -d 'Show the whole plan and change nothing'
 complete -c cpuoff -l migrate -x -a 'auto partition affinity none' -d 'How work is moved away before'
 complete -c cpuoff -l pinned -x -a 'move refuse' -d 'What to do with tasks pinned to these CPUs alone'

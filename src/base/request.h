@@ -31,6 +31,7 @@ enum action {
 	ACTION_STATUS,
 	ACTION_LIST,
 	ACTION_SERVICE,
+	ACTION_LIST_RULES,
 };
 
 enum on_error {

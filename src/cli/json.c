@@ -7,6 +7,7 @@
 
 #include <json-c/json.h>
 
+#include "cli/catalogue.h"
 #include "cli/list.h"
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
@@ -129,7 +130,8 @@ static struct json_object *make_steps(const struct report *report)
 	return array;
 }
 
-static struct json_object *make_failure(const struct report *report, const struct item *item)
+static struct json_object *make_failure(const struct report *report, const struct run *run,
+					const struct item *item)
 {
 	struct json_object *object = json_object_new_object();
 	struct explanation explanation;
@@ -137,16 +139,17 @@ static struct json_object *make_failure(const struct report *report, const struc
 	add(object, "cpu", json_object_new_int64((int64_t)item->id));
 	add(object, "errno", make_string(util_errno_name(item->error)));
 	add(object, "callback", item->callback[0] ? make_string(item->callback) : NULL);
-	if (!report_explain(report, item, &explanation)) {
+	if (!report_explain(report, run, item, &explanation)) {
 		add(object, "message", make_string(explanation.message));
+		add(object, "kernel_log", make_string(explanation.kernel_log));
 		add(object, "cause", make_string(explanation.cause));
 		add(object, "remedy", make_string(explanation.remedy));
-		free(explanation.message);
+		explanation_free(&explanation);
 	}
 	return object;
 }
 
-static void add_items(const struct report *report, const struct step *step,
+static void add_items(const struct report *report, const struct run *run, const struct step *step,
 		      struct json_object *failed, struct json_object *per_cpu)
 {
 	for (size_t i = 0; i < step->nr_items; i++) {
@@ -154,7 +157,7 @@ static void add_items(const struct report *report, const struct step *step,
 		struct json_object *object;
 
 		if (item->error)
-			json_object_array_add(failed, make_failure(report, item));
+			json_object_array_add(failed, make_failure(report, run, item));
 		if (item->seconds <= 0)
 			continue;
 		object = json_object_new_object();
@@ -288,7 +291,7 @@ static struct json_object *make_result(const struct report *report)
 			hwloc_bitmap_or(changed, changed, run->changed);
 		for (size_t j = 0; j < run->operation->nr_steps; j++)
 			if (run->operation->steps[j].kind->is_per_cpu)
-				add_items(report, &run->operation->steps[j], failed, per_cpu);
+				add_items(report, run, &run->operation->steps[j], failed, per_cpu);
 	}
 	add(object, "offlined", make_cpus(is_return ? NULL : changed));
 	add(object, "onlined", make_cpus(is_return ? changed : NULL));
@@ -416,9 +419,9 @@ static void add_list(const struct report *report, struct json_object *document)
 int json_print(const struct report *report)
 {
 	static const char *const actions[] = {
-		[ACTION_OFFLINE] = "offline", [ACTION_RESTORE] = "restore",
-		[ACTION_STATUS] = "status",   [ACTION_LIST] = "list",
-		[ACTION_SERVICE] = "service",
+		[ACTION_OFFLINE] = "offline",	    [ACTION_RESTORE] = "restore",
+		[ACTION_STATUS] = "status",	    [ACTION_LIST] = "list",
+		[ACTION_LIST_RULES] = "list-rules", [ACTION_SERVICE] = "service",
 	};
 	const struct request *request = &report->options->request;
 	struct json_object *document = json_object_new_object();
@@ -439,6 +442,9 @@ int json_print(const struct report *report)
 		add(document, "findings", make_findings(&report->findings));
 		add_selection(report, report->selection.target, document);
 		add(document, "service", make_service(report));
+	} else if (request->action == ACTION_LIST_RULES) {
+		add(document, "findings", make_findings(&report->findings));
+		add(document, "rules", catalogue_json());
 	} else {
 		add_change(report, document);
 	}

@@ -87,6 +87,7 @@ int main(int argc, const char **argv)
 		report_finish_profile(&report);
 		picture_close(&report, &picture);
 		if (r >= 0) {
+			findings_sort(&report.findings);
 			log_result(&session, &report);
 			r = print(&report);
 		}

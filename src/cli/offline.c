@@ -69,7 +69,7 @@ static int find_target(struct session *session, struct report *report)
 	if (r)
 		return r;
 	hwloc_bitmap_andnot(report->survivors, report->machine.online, report->target);
-	return session_judge(session, report, preflight_offline, NULL, 0, false);
+	return session_judge(session, report, false, NULL, 0, false);
 }
 
 static void conclude_offline(struct report *report, const struct run *run, enum outcome outcome)

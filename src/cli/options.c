@@ -30,6 +30,7 @@ enum option {
 	OPTION_STATUS,
 	OPTION_LIST,
 	OPTION_SERVICE,
+	OPTION_LIST_RULES,
 	OPTION_DRY_RUN,
 	OPTION_MIGRATE,
 	OPTION_PINNED,
@@ -98,6 +99,8 @@ static struct poptOption action_options[] = {
 	FLAG("status", 0, OPTION_STATUS, "show the operations in force"),
 	FLAG("list", 0, OPTION_LIST, "show the machine, and what a selection means"),
 	FLAG("service", 0, OPTION_SERVICE, "say whether the hardware of these CPUs can be removed"),
+	FLAG("list-rules", 0, OPTION_LIST_RULES,
+	     "show all that is looked for, and what to do then"),
 	FLAG("dry-run", 0, OPTION_DRY_RUN, "show the whole plan and change nothing"),
 	POPT_TABLEEND,
 };
@@ -186,6 +189,7 @@ static const char *const action_names[] = {
 	[ACTION_STATUS] = "--status",
 	[ACTION_LIST] = "--list",
 	[ACTION_SERVICE] = "--service",
+	[ACTION_LIST_RULES] = "--list-rules",
 };
 
 struct parser {
@@ -374,6 +378,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_SERVICE:
 		set_action(parser, ACTION_SERVICE);
+		break;
+	case OPTION_LIST_RULES:
+		set_action(parser, ACTION_LIST_RULES);
 		break;
 	case OPTION_DRY_RUN:
 		request->dry_run = true;
@@ -598,8 +605,8 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 	int r = -ENOMEM;
 
 	if (context && options.command) {
-		poptSetOtherOptionHelp(
-			context, "SELECTION | --restore[=ID|all] | --status | --list | --service");
+		poptSetOtherOptionHelp(context, "SELECTION | --restore[=ID|all] | --status | "
+						"--list | --service | --list-rules");
 		r = parse(context, &parser);
 	}
 	poptFreeContext(context);

@@ -57,7 +57,7 @@ bool report_is_refused(struct report *report)
 
 		/* what --force accepts stays accepted */
 		if (report->options->request.strict && finding->severity == SEVERITY_WARN &&
-		    !finding->is_forcible)
+		    !finding->is_accepted)
 			finding->severity = SEVERITY_REFUSE;
 		if (finding->severity != SEVERITY_REFUSE)
 			continue;
@@ -142,13 +142,13 @@ const struct step *report_next_step(const struct report *report, const struct ru
 	return next ? next : next_undone(operation, NULL);
 }
 
-int report_explain(const struct report *report, const struct item *item,
+int report_explain(const struct report *report, const struct run *run, const struct item *item,
 		   struct explanation *ret_explanation)
 {
 	bool is_return =
 		report->options->request.action == ACTION_RESTORE || item->state == STATE_APPLIED;
 
-	return explain_failure(item, is_return, ret_explanation);
+	return explain_failure(item, is_return, run->kernel_log, ret_explanation);
 }
 
 bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
@@ -166,6 +166,7 @@ void report_drop_runs(struct report *report)
 {
 	for (size_t i = 0; i < report->nr_runs; i++) {
 		hwloc_bitmap_free(report->runs[i].changed);
+		free(report->runs[i].kernel_log);
 		if (is_journalled(report, report->runs[i].operation))
 			continue;
 		operation_free(report->runs[i].operation);

@@ -78,7 +78,7 @@ const struct step *report_next_step(const struct report *report, const struct ru
 				    const struct step *last);
 
 /* Explains why the CPU of @item did not go, or did not come back. As explain_failure(). */
-int report_explain(const struct report *report, const struct item *item,
+int report_explain(const struct report *report, const struct run *run, const struct item *item,
 		   struct explanation *ret_explanation) _must_check_;
 
 /*

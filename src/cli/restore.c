@@ -308,7 +308,7 @@ static int judge_return(const struct session *session, struct report *report,
 	hwloc_bitmap_or(report->target, report->target, returns->standby);
 	for (size_t i = 0; i < returns->nr; i++)
 		frees_smt |= operation_keeps_cpus(returns->list[i].operation);
-	r = session_judge(session, report, preflight_return, places, nr, frees_smt);
+	r = session_judge(session, report, true, places, nr, frees_smt);
 	hwloc_bitmap_andnot(report->target, report->target, returns->standby);
 	return r;
 }
@@ -353,6 +353,8 @@ static int wait_for_absent(struct session *session, struct report *report,
 	session_unlock(session);
 	return session_wait_present(session, report, returns->absent, object);
 }
+/* What planning found forbids to go on. */
+#define REFUSED 1
 
 static int return_one(struct session *session, struct report *report, struct returning *returning,
 		      enum outcome *ret_outcome)
@@ -377,6 +379,9 @@ static int return_one(struct session *session, struct report *report, struct ret
 	run->env = &env;
 	*ret_outcome = OUTCOME_DONE;
 	hwloc_bitmap_copy(run->changed, returning->scope); /* what a dry run shows */
+	/* planning may have raised warnings, which refuse with --strict */
+	if (!r && report_is_refused(report))
+		r = REFUSED;
 	if (!r && !report->options->request.dry_run)
 		r = session_execute(session, report, run, run_return, ret_outcome);
 	run->env = NULL;
@@ -401,8 +406,12 @@ static int return_all(struct session *session, struct report *report, struct ret
 							   : 0;
 		if (!r)
 			r = return_one(session, report, &returns->list[i], &outcome);
-		has_failed |= outcome != OUTCOME_DONE;
+		has_failed |= outcome != OUTCOME_DONE || r == REFUSED;
 		returns->list[i].is_adopted = false; /* the report shows it, and owns it now */
+		if (r == REFUSED && !i) {
+			report_drop_runs(report);
+			return 0;
+		}
 	}
 	if (outcome == OUTCOME_STUCK)
 		report_conclude(report, VERDICT_STUCK, EXIT_FAILED);
@@ -412,7 +421,7 @@ static int return_all(struct session *session, struct report *report, struct ret
 		report_conclude(report, VERDICT_READY, EXIT_DONE);
 	else
 		report_conclude(report, VERDICT_DONE, EXIT_DONE);
-	return r;
+	return r == REFUSED ? 0 : r;
 }
 
 static int note_unknown(struct report *report)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "host/kmsg.h"
 #include "host/methods.h"
 #include "host/prober.h"
 #include "host/writer.h"
@@ -131,49 +132,9 @@ int session_resolve(struct session *session, struct report *report)
 	return r;
 }
 
-/* A file that has to be written later, and may not be. */
-static void check_access(const struct session *session, const struct report *report, char *path,
-			 size_t size, struct facts *facts)
-{
-	unsigned int cpu;
-
-	if (report->options->request.dry_run)
-		return;
-	cpus_foreach(cpu, report->target) {
-		int fd;
-
-		snprintf(path, size, "sys/devices/system/cpu/cpu%u/online", cpu);
-		fd = root_openat(session->root, O_WRONLY, path);
-		if (fd >= 0) {
-			close(fd);
-		} else if (fd == -EACCES || fd == -EROFS || fd == -EPERM) {
-			memmove(path + 1, path, strlen(path) + 1);
-			path[0] = '/';
-			facts->denied_path = path;
-			facts->denied_errno = -fd;
-			return;
-		}
-	}
-}
-
-/* kernel/sched/rt.c: the share of each CPU that deadline tasks may have, 0 where nothing limits it.
- */
-static double read_deadline_limit(const struct root *root)
-{
-	long runtime, period;
-
-	if (root_read_long(root, &runtime, "proc/sys/kernel/sched_rt_runtime_us") ||
-	    root_read_long(root, &period, "proc/sys/kernel/sched_rt_period_us") || runtime < 0 ||
-	    period <= 0)
-		return 0;
-	return (double)runtime / (double)period;
-}
-
-int session_judge(const struct session *session, struct report *report,
-		  int (*preflight)(const struct facts *, struct findings *),
+int session_judge(const struct session *session, struct report *report, bool is_return,
 		  const struct place *places, size_t nr_places, bool frees_smt)
 {
-	char path[80];
 	struct facts facts = {
 		.request = &report->options->request,
 		.machine = &report->machine,
@@ -181,14 +142,16 @@ int session_judge(const struct session *session, struct report *report,
 		.survivors = report->survivors,
 		.tasks = &report->tasks,
 		.cgroups = &report->cgroups,
-		.deadline_limit = read_deadline_limit(session->root),
 		.places = places,
 		.nr_places = nr_places,
 		.frees_smt = frees_smt,
 	};
+	int r = facts_read(session->root, is_return, &facts);
 
-	check_access(session, report, path, sizeof(path) - 1, &facts);
-	return preflight(&facts, &report->findings);
+	if (!r)
+		r = (is_return ? preflight_return : preflight_offline)(&facts, &report->findings);
+	facts_free(&facts);
+	return r;
 }
 
 int session_judge_service(const struct session *session, struct report *report,
@@ -485,6 +448,7 @@ int session_execute(struct session *session, struct report *report, struct run *
 		    enum outcome (*direction)(struct run *), enum outcome *ret_outcome)
 {
 	struct prober *prober = NULL;
+	_cleanup_close_ int log = kmsg_open(session->root);
 	int r = journal_new(session->state, run->operation, &run->journal);
 
 	if (!r && run->env->request->profile && !report->profile)
@@ -504,6 +468,7 @@ int session_execute(struct session *session, struct report *report, struct run *
 		prober_free(prober);
 		session->last_change = run->env->last_change;
 		writer_stop(run->env->writer);
+		run->kernel_log = log < 0 ? NULL : kmsg_read(log);
 	}
 	journal_free(run->journal);
 	run->journal = NULL;

@@ -50,11 +50,10 @@ int session_judge_service(const struct session *session, struct report *report,
 			  hwloc_const_bitmap_t online) _must_check_;
 
 /*
- * Runs the rules of @preflight over report->target; @places are those of CPUs to bring back, with
- * @frees_smt SMT is switched on again before.
+ * Runs the rules over report->target, those for CPUs that come back with @is_return; @places are
+ * those of CPUs to bring back, with @frees_smt SMT is switched on again before.
  */
-int session_judge(const struct session *session, struct report *report,
-		  int (*preflight)(const struct facts *, struct findings *),
+int session_judge(const struct session *session, struct report *report, bool is_return,
 		  const struct place *places, size_t nr_places, bool frees_smt) _must_check_;
 
 /*

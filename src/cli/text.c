@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/catalogue.h"
 #include "cli/list.h"
 
 /* ---- stderr ------------------------------------------------------------------------------ */
@@ -29,20 +30,24 @@ static void print_findings(const struct report *report)
 	}
 }
 
-static void print_failure(const struct report *report, const struct item *item)
+static void print_failure(const struct report *report, const struct run *run,
+			  const struct item *item)
 {
 	struct explanation explanation;
 
-	if (report_explain(report, item, &explanation))
+	if (report_explain(report, run, item, &explanation))
 		return;
 	fprintf(stderr, "cpuoff: %s\n", explanation.message);
+	if (explanation.kernel_log)
+		fprintf(stderr, "cpuoff:    kernel log: %s\n", explanation.kernel_log);
 	if (explanation.cause[0])
 		fprintf(stderr, "cpuoff:    %s\n", explanation.cause);
 	fprintf(stderr, "cpuoff:    %s\n", explanation.remedy);
-	free(explanation.message);
+	explanation_free(&explanation);
 }
 
-static void print_step_failures(const struct report *report, const struct step *step)
+static void print_step_failures(const struct report *report, const struct run *run,
+				const struct step *step)
 {
 	for (size_t i = 0; i < step->nr_items; i++) {
 		const struct item *item = &step->items[i];
@@ -50,7 +55,7 @@ static void print_step_failures(const struct report *report, const struct step *
 		if (!item->error)
 			continue;
 		if (step->kind->is_per_cpu)
-			print_failure(report, item);
+			print_failure(report, run, item);
 		else if (!report->options->quiet)
 			fprintf(stderr, "cpuoff: warning: %s: %s could not be changed: %s\n",
 				step->kind->name, item->object, strerror(item->error));
@@ -70,7 +75,7 @@ static void print_failures(const struct report *report)
 			fprintf(stderr, "cpuoff: the journal %s could not be written: %s\n",
 				run->operation->id, strerror(run->journal_error));
 		for (size_t j = 0; j < run->operation->nr_steps; j++)
-			print_step_failures(report, &run->operation->steps[j]);
+			print_step_failures(report, run, &run->operation->steps[j]);
 	}
 }
 
@@ -372,6 +377,8 @@ void text_print(const struct report *report)
 		return;
 	if (report->options->request.action == ACTION_STATUS)
 		print_status(report);
+	else if (report->options->request.action == ACTION_LIST_RULES)
+		catalogue_print();
 	else if (report->options->request.action == ACTION_LIST)
 		list_print(&report->machine,
 			   report->options->request.nr_selectors ? &report->selection : NULL);

@@ -8,26 +8,32 @@
 #pragma once
 
 #include "base/finding.h"
-#include "base/machine.h"
-#include "base/request.h"
-#include "base/step.h"
-#include "host/cgroups.h"
-#include "host/tasks.h"
+#include "core/facts.h"
 
-struct facts {
-	const struct request *request;
-	const struct machine *machine;
-	hwloc_const_bitmap_t target;	/* the CPUs that would change state */
-	hwloc_const_bitmap_t survivors; /* CPUs online that would stay so */
-	const struct place *places;	/* of CPUs to bring back, from their journals */
-	size_t nr_places;
-	const struct tasks *tasks;
-	const struct cgroups *cgroups;
-	bool frees_smt;	       /* what is restored has switched SMT off, and switches it on again */
-	double deadline_limit; /* deadline bandwidth that the kernel admits per CPU, 0: any */
-	const char *
-		denied_path; /* a file that must be written and may not be, NULL if there is none */
-	int denied_errno;
+/* When a rule runs. */
+enum {
+	RULE_OFFLINE = 1,   /* before CPUs go */
+	RULE_RETURN = 2,    /* before they come back */
+	RULE_ELSEWHERE = 4, /* it has no check: the finding is made where its cause is met */
+};
+
+struct rule {
+	const char *id; /* stays for ever */
+	enum severity severity;
+	enum severity mildest; /* as low as weigh(), or the place where it is found, may make it */
+	unsigned int when;
+	bool is_permission;
+	bool is_forcible;
+	const char *reads;  /* what is looked at: files, or where the finding comes from */
+	const char *what;   /* what it says, in general */
+	const char *remedy; /* what to do; NULL where that depends */
+	/* the severity for this machine and request, NULL: always the same */
+	enum severity (*weigh)(const struct facts *facts);
+	/*
+	 * Puts into @cpus the CPUs concerned and returns the sentence, to be freed, or NULL with
+	 * @cpus empty where there is nothing to say.
+	 */
+	char *(*check)(const struct facts *facts, hwloc_bitmap_t cpus);
 };
 
 /* Runs the rules for taking the target offline. Returns 0 (look at the findings) or -ENOMEM. */
@@ -35,3 +41,6 @@ int preflight_offline(const struct facts *facts, struct findings *findings) _mus
 
 /* Runs the rules for bringing the target back. */
 int preflight_return(const struct facts *facts, struct findings *findings) _must_check_;
+
+/* The rule after @last of the catalogue, or the first with NULL; NULL after the last one. */
+const struct rule *preflight_next_rule(const struct rule *last);

@@ -32,6 +32,8 @@ struct run {
 	hwloc_bitmap_t changed; /* CPUs that went offline, or came online; the caller frees it.
 				   Before the run: those that shall */
 	double seconds;
+	char *kernel_log; /* what the kernel wrote meanwhile, as kmsg_read() has it, or NULL; who
+			     ran it fills it in, and the caller frees it */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host/hotplug.h"
+#include "host/kmsg.h"
 #include "host/names.h"
 #include "host/root.h"
 #include "host/writer.h"
@@ -18,42 +19,6 @@
 /* The kernel ejects in a worker, within milliseconds; firmware may take its time. */
 #define EJECT_SECONDS 10.0
 #define EJECT_PAUSE   0.02
-
-#define LOG_LINE_SIZE 256
-
-/* ---- the kernel's log -------------------------------------------------------------------- */
-
-/* Opens the log at its end; -1 in a copy of a machine, and where it may not be read. */
-static int log_open(const struct step_env *env)
-{
-	int fd = root_is_live(env->root) ? root_openat(env->root, O_RDONLY | O_NONBLOCK, "dev/kmsg")
-					 : -1;
-
-	if (fd >= 0)
-		lseek(fd, 0, SEEK_END);
-	return fd < 0 ? -1 : fd;
-}
-
-/* The last line since then that speaks of @object, or of an eject at all; "" for none. */
-static void log_find(int fd, const char *object, char *line, size_t size)
-{
-	char record[8192];
-	ssize_t n;
-
-	line[0] = '\0';
-	while (fd >= 0 && (n = read(fd, record, sizeof(record) - 1)) > 0) {
-		char *text;
-
-		record[n] = '\0';
-		text = strchr(record, ';');
-		if (!text)
-			continue;
-		text++;
-		text[strcspn(text, "\n")] = '\0';
-		if (strstr(text, object) || strstr(text, "ject"))
-			snprintf(line, size, "%s", text);
-	}
-}
 
 /* ---- objects of the firmware ------------------------------------------------------------- */
 
@@ -158,17 +123,20 @@ static int wait_gone(const struct step_env *env,
 /* Not an error of the operation as a whole: the CPUs are off, and what stays is said. */
 static void fail(struct step_env *env, struct item *item, int r, int log)
 {
-	char line[LOG_LINE_SIZE];
-	const char *object = strrchr(item->object, '(');
+	const char *object = strrchr(item->object, '('), *line = "";
+	_cleanup_free_ char *text = log >= 0 ? kmsg_read(log) : NULL;
+	size_t length;
 
 	object = object ? object + 1 : name_of(item->object);
-	log_find(log, strndupa(object, strcspn(object, ")")), line, sizeof(line));
+	length = kmsg_find(text, CPU_NONE, strndupa(object, strcspn(object, ")")), &line);
+	if (!length)
+		length = kmsg_find(text, CPU_NONE, "ject", &line);
 	item->state = STATE_FAILED;
 	findings_add(env->findings, "eject-failed", SEVERITY_WARN, NULL,
 		     "It stays offline. The hardware must not be removed before it is ejected.",
-		     "%s was not ejected: %s%s%s", item->object,
+		     "%s was not ejected: %s%s%.*s", item->object,
 		     r == -ETIMEDOUT ? "it is still present" : strerror(-r),
-		     *line ? "; the kernel says: " : "", line);
+		     length ? "; the kernel says: " : "", (int)length, line);
 }
 
 static bool is_cpu_there(const struct step_env *env, const struct item *item)
@@ -195,7 +163,7 @@ static int eject_cpu(struct step_env *env, const struct item *item)
 /* What is ejected cannot be put back by us: from the first one on no signal turns this around. */
 static int apply_cpus(struct step *step, struct step_env *env)
 {
-	_cleanup_close_ int log = log_open(env);
+	_cleanup_close_ int log = root_is_live(env->root) ? kmsg_open(env->root) : -1;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < step->nr_items; i++) {
@@ -357,7 +325,7 @@ static bool holds_any(const struct step_env *env, const struct item *item)
 
 static int apply_containers(struct step *step, struct step_env *env)
 {
-	_cleanup_close_ int log = log_open(env);
+	_cleanup_close_ int log = root_is_live(env->root) ? kmsg_open(env->root) : -1;
 
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];

@@ -57,6 +57,18 @@ static int connect_to(unsigned long long pid)
 	return -ENOENT;
 }
 
+/* It is not asked, since some versions do not survive a connection without a message. */
+bool irqbalance_listens(const struct root *root, pid_t pid)
+{
+	_cleanup_free_ char *sockets = NULL;
+	char name[64];
+
+	snprintf(name, sizeof(name), "irqbalance%d.sock", (int)pid);
+	/* the kernel shows the zeros of an abstract name as "@" */
+	return root_read(root, &sockets, "proc/net/unix") || strstr(sockets, name) ||
+	       strstr(sockets, " @@");
+}
+
 /* It believes root alone, by the credentials that the kernel vouches for. */
 static int send_message(int fd, char *message)
 {

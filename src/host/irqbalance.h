@@ -14,6 +14,13 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/step.h"
+#include "host/root.h"
 
 extern const struct step_kind irqbalance_kind;
+
+/* True where the irqbalance of this process id listens on one of its sockets, as far as
+ * /proc/net/unix tells. */
+bool irqbalance_listens(const struct root *root, pid_t pid);

@@ -34,9 +34,10 @@
 /* What /proc/PID/task/TID/stat tells. */
 struct stat_fields {
 	char comm[16];
+	char state;
 	pid_t parent;
 	unsigned long flags;
-	unsigned long long start;
+	unsigned long long start, ticks;
 	unsigned int cpu, policy;
 };
 
@@ -61,10 +62,14 @@ static int parse_stat(char *text, struct stat_fields *ret_fields)
 	copy_comm(ret_fields->comm, sizeof(ret_fields->comm), open + 1, (size_t)(close - open - 1));
 	rest = close + 1 + strspn(close + 1, " ");
 	for (; (field = strsep(&rest, " ")); nr++) {
-		if (nr == 4)
+		if (nr == 3)
+			ret_fields->state = field[0];
+		else if (nr == 4)
 			ret_fields->parent = (pid_t)strtol(field, NULL, 10);
 		else if (nr == 9)
 			ret_fields->flags = strtoul(field, NULL, 10);
+		else if (nr == 14 || nr == 15)
+			ret_fields->ticks += strtoull(field, NULL, 10);
 		else if (nr == 22)
 			ret_fields->start = strtoull(field, NULL, 10);
 		else if (nr == 39)
@@ -177,6 +182,7 @@ static int read_task(const struct root *root, const struct machine *machine, pid
 	*ret_task = (struct task){
 		.tid = tid,
 		.start = fields.start,
+		.state = fields.state,
 		.flags = fields.flags,
 		.policy = fields.policy,
 		.bandwidth = fields.policy == SCHED_DEADLINE ? read_bandwidth(tid) : 0,
@@ -299,6 +305,20 @@ int tasks_read(const struct root *root, const struct machine *machine,
 	       const struct cgroups *cgroups, struct tasks *ret_tasks)
 {
 	return read_all(root, machine, cgroups, NULL, ret_tasks);
+}
+
+unsigned long long tasks_read_ticks(const struct root *root, const struct task *task)
+{
+	struct stat_fields fields = { 0 };
+	char path[64], text[2048];
+	int r;
+
+	/* the file of the thread alone: the short path would have the sum of its process */
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)task->pid, (int)task->tid);
+	r = root_read_buffer(root, path, text, sizeof(text));
+	if (!r)
+		r = parse_stat(text, &fields);
+	return r || fields.start != task->start ? 0 : fields.ticks;
 }
 
 void tasks_free(struct tasks *tasks)

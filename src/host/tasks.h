@@ -21,6 +21,7 @@ struct task {
 	double bandwidth;	  /* of SCHED_DEADLINE: runtime / period, else 0 */
 	pid_t parent;
 	unsigned int cpu; /* that it ran on last */
+	char state;	  /* 'R', 'S', ...: Documentation/filesystems/proc.rst */
 	char comm[16];
 	hwloc_bitmap_t mask;	     /* offline CPUs included */
 	const struct cgroup *cgroup; /* the cpuset that governs it, NULL for none */
@@ -38,6 +39,9 @@ struct tasks {
 int tasks_read(const struct root *root, const struct machine *machine,
 	       const struct cgroups *cgroups, struct tasks *ret_tasks) _must_check_;
 void tasks_free(struct tasks *tasks);
+
+/* The clock ticks that the thread has run so far, 0 where it has ended. */
+unsigned long long tasks_read_ticks(const struct root *root, const struct task *task);
 
 /* True where the kernel lets this thread's mask be changed: no PF_NO_SETAFFINITY, not
  * SCHED_DEADLINE. */

@@ -146,6 +146,19 @@ P hwloc/40intel64-2g2n4c+pcilocality 1,5,9,13,17,21,25,29,33,37 socket:1
 P lscpu/x86_64-64cpu 2,6,10,14,18,22,26,30,34,38,42,46,50,54,58,62 socket:1
 refuse lscpu/x86_64-64cpu 2 '0,2-3' node:1
 
+writable lscpu/x86_64-epyc_7451
+mkdir -p "$t/var/lib/kubelet"
+echo '{"policyName":"static","defaultCpuSet":"0-23,48-71","entries":{"uid":{"db":"24-25"}},"checksum":1}' \
+	>"$t/var/lib/kubelet/cpu_manager_state"
+run --socket 1 --dry-run
+status "3: kubelet has given out CPUs of the target" 0
+err_says "3: kubelet has given out CPUs of the target" 'warning: .*/var/lib/kubelet/cpu_manager_state.*24-25'
+run --cpu 26 --core-of 27 --dry-run
+ok "3: kubelet has given out others" not says "$err" kubelet
+sed -i s/static/none/ "$t/var/lib/kubelet/cpu_manager_state"
+run --socket 1 --dry-run
+ok "3: another policy" not says "$err" kubelet
+
 note "4: the restore knows what it took"
 writable lscpu/x86_64-epyc_7451
 freeze
@@ -184,6 +197,15 @@ for error in ENOSPC ERANGE; do
 	err_says "6: $error" 'cpu ?72'
 	err_says "6: $error" 'interrupt vectors'
 done
+
+note "7: irqbalance may move interrupts back"
+writable lscpu/x86_64-epyc_7451
+run --socket 1 --dry-run
+ok "7: no irqbalance" not says "$err" irqbalance
+mkdir -p "$t/run"
+echo 77 >"$t/run/irqbalance.pid"
+run --socket 1 --dry-run
+err_says "7: irqbalance runs" 'warning: irqbalance.*move interrupts back'
 
 note "8: a core that throws machine checks"
 P lscpu/x86_64-epyc_7451 24,72 core-of:24
@@ -287,6 +309,12 @@ any_says "16: 6-7 are rejected" standby
 refuse lscpu/s390-lpar 2 'socket' socket:0
 unwritten 2 lscpu/s390-lpar socket:0
 
+note "17: a cpuset that would be empty"
+refuse fake/fake-2s-cgroup-on-socket1 3 'machine.slice/vm1.scope \(8-9' socket:1
+unwritten 3 fake/fake-2s-cgroup-on-socket1 socket:1
+P fake/fake-2s-cgroup-on-socket1 8-15,24-31 socket:1 --force
+json_is "17: forced, it is a warning" '.findings[] | select(.rule == "cpuset-emptied").severity' warn
+
 note "17: the caller's cpuset does not shrink what there is"
 R hwloc/16amd64-8n2c-cpusets 8-9 node:4
 R hwloc/16amd64-8n2c-cpusets 5 node:2
@@ -383,6 +411,23 @@ dump fake/fake-gap-smt8
 run --socket 0 --allow-cpu0 --dry-run --json
 verdict "21: gap --socket 0" 0 ready as-before
 json_is "21: gap --socket 0" .survivors.cpus 80-103,120-151
+
+note "22: schedulers that fall over"
+writable lscpu/x86_64-epyc_7451
+run --socket 1 --dry-run
+ok "22: no such file" not says "$err" sched
+mkdir -p "$t/sys/kernel/sched_ext/root"
+echo enabled >"$t/sys/kernel/sched_ext/state"
+echo rusty_1.0.4 >"$t/sys/kernel/sched_ext/root/ops"
+run --socket 1 --dry-run
+status "22: a scheduler is at work" 0
+err_says "22: a scheduler is at work" 'warning: .*rusty_1.0.4'
+run --socket 1 --dry-run --strict
+status "22: a scheduler is at work, --strict" 3
+err_says "22: a scheduler is at work, --strict" 'refused: .*rusty_1.0.4'
+echo disabled >"$t/sys/kernel/sched_ext/state"
+run --socket 1 --dry-run --strict
+ok "22: it has ended" not says "$err" sched
 
 note "hazards seen in dumps only"
 R hwloc/64amd64-4s2n4ca2co "$(seq -s, 1 2 63)" smt

@@ -63,6 +63,24 @@ awk '/^\.SH/ { on = /EXIT STATUS/ } on && /^\.T[PQ]/ { getline; print }' "$page"
 	grep -o '[0-9][0-9]*' | sort -n | uniq >"$work/statuses"
 result "$(printf '%s\n' 0 1 2 3 4 5 64 75 130 143 | diff - "$work/statuses")" "the manual page has all exit statuses"
 
+# ---- the rules -------------------------------------------------------------------------------
+
+"$CPUOFF" --list-rules | sed -n 's/^\([a-z][a-z0-9-]*\) .*/\1/p' | sort >"$work/rules"
+# Their tags: .BR ID ", " ID " \- how severe"
+awk '/^\.SH/ { on = /PREFLIGHT RULES/ } on && /^\.TP/ { getline; tag = $0
+	while (tag ~ /\\$/) { sub(/\\$/, "", tag); getline; tag = tag $0 }
+	print tag }' "$page" | sed 's/" \\- .*//; s/^\.BR //; s/\\-/-/g' | tr -s '", ' '\n' | grep . | sort >"$work/rules.man"
+result "$(uniq -d "$work/rules")$([ "$(wc -l <"$work/rules")" -ge 60 ] || echo few)" "--list-rules has each rule once"
+result "$(comm -23 "$work/rules" "$work/rules.man")" "every rule is in the manual page"
+result "$(comm -13 "$work/rules" "$work/rules.man")" "every rule of the manual page is in --list-rules"
+"$CPUOFF" --list-rules --json | grep -o '"rule": *"[^"]*"' | cut -d'"' -f4 | sort >"$work/rules.json"
+result "$(comm -3 "$work/rules" "$work/rules.json")" "--list-rules prints the same in JSON"
+# What the source calls a finding, wherever it makes one
+cat "$abs_top_srcdir"/src/*/*.c | tr '\n\t' '  ' |
+	grep -o -E '(findings_add|reject|refuse|tell|refuse_restore)\([^;]*' |
+	grep -o -E '"[a-z][a-z0-9]*(-[a-z0-9]+)*", *(SEVERITY|NULL|[a-z_]+,)' | cut -d'"' -f2 | sort -u >"$work/rules.source"
+result "$(comm -13 "$work/rules" "$work/rules.source")" "every finding of the source is in --list-rules"
+
 for section in NAME SYNOPSIS DESCRIPTION "EXIT STATUS" FILES EXAMPLES "SEE ALSO"; do
 	result "$(grep -Eq "^\.SH \"?$section\"?\$" "$page" || echo missing)" "the manual page has the section $section"
 done

@@ -9,6 +9,8 @@
 #include "guard.h"
 #include "tap.h"
 
+struct world;
+
 #define NR_CPUS	   8
 #define NR_TASKS   4
 #define PF_KTHREAD 0x00200000UL
@@ -57,9 +59,12 @@ struct given {
 		double bandwidth;
 		unsigned int cgroup;
 		bool is_kernel;
+		char state;
+		unsigned int cpu;
 	} tasks[NR_TASKS];
 	const char *denied;
 	int denied_errno;
+	void (*add)(struct world *world); /* more of what host has read */
 };
 
 struct world {
@@ -163,6 +168,8 @@ static void make_tasks(struct world *world, const struct given *given)
 			.flags = given->tasks[world->tasks.nr].is_kernel ? PF_KTHREAD : 0,
 			.policy = (unsigned int)given->tasks[world->tasks.nr].policy,
 			.bandwidth = given->tasks[world->tasks.nr].bandwidth,
+			.state = given->tasks[world->tasks.nr].state,
+			.cpu = given->tasks[world->tasks.nr].cpu,
 			.mask = make_set(given->tasks[world->tasks.nr].mask),
 			.cgroup = given->root_effective ? &world->cgroup_list[cgroup] : NULL,
 		};
@@ -204,9 +211,11 @@ static void make_world(struct world *world, const struct given *given)
 		.tasks = &world->tasks,
 		.cgroups = &world->cgroups,
 		.deadline_limit = given->deadline_limit,
-		.denied_path = given->denied,
+		.denied_path = (char *)given->denied,
 		.denied_errno = given->denied_errno,
 	};
+	if (given->add)
+		given->add(world);
 }
 
 static void free_world(struct world *world)
@@ -217,10 +226,205 @@ static void free_world(struct world *world)
 		hwloc_bitmap_free(world->cgroup_list[i].effective);
 		hwloc_bitmap_free(world->cgroup_list[i].cpus);
 	}
+	world->facts.denied_path = NULL;
+	facts_free(&world->facts);
 	machine_free(&world->machine);
 	hwloc_bitmap_free(world->target);
 	hwloc_bitmap_free(world->survivors);
 	findings_free(&world->findings);
+}
+
+/* ---- what host has read ------------------------------------------------------------------ */
+
+static void add(struct named_list *list, const char *cpus, long number, const char *name)
+{
+	_cleanup_cpus_ hwloc_bitmap_t set = make_set(cpus);
+
+	if (named_add(list, set, number, "%s", name))
+		diag("no memory");
+}
+
+/* Two sockets and four nodes, of two cores and of one. */
+static void add_places(struct world *world)
+{
+	world->machine.nodes = calloc(4, sizeof(struct node));
+	world->machine.nr_nodes = 4;
+	for (unsigned int i = 0; i < 4; i++) {
+		world->machine.nodes[i] =
+			(struct node){ .id = (long)i, .cpus = hwloc_bitmap_alloc() };
+		hwloc_bitmap_set_range(world->machine.nodes[i].cpus, 2 * i, (int)(2 * i + 1));
+	}
+	for (unsigned int cpu = 0; cpu < NR_CPUS; cpu++)
+		world->machine.cpus[cpu].socket = cpu / 4;
+}
+
+static void add_power(struct world *world)
+{
+	add_places(world);
+	add(&world->facts.platform.power, NULL, 0, "intel-rapl:0");
+	add(&world->facts.platform.power, NULL, 1, "intel-rapl:1");
+	world->facts.platform.nr_uncore = 12;
+}
+
+static void add_tdx_host(struct world *world)
+{
+	add_places(world);
+	world->facts.platform.is_tdx_host = true;
+}
+
+static void add_container(struct world *world)
+{
+	world->facts.platform.is_in_container = true;
+}
+
+static void add_view(struct world *world)
+{
+	world->facts.platform.is_view = true;
+}
+
+static void add_self(struct world *world)
+{
+	world->facts.self = 100;
+}
+
+static void add_dynticks(struct world *world)
+{
+	world->facts.platform.has_dynticks = true;
+}
+
+static void add_leak(struct world *world)
+{
+	world->facts.platform.deadline_total = -0.9;
+}
+
+static void add_count(struct world *world)
+{
+	world->facts.platform.deadline_total = 0.9;
+}
+
+static void add_few_vectors(struct world *world)
+{
+	world->facts.vectors = (struct vectors){ true, true, 131, 70, 330 };
+}
+
+static void add_many_vectors(struct world *world)
+{
+	world->facts.vectors = (struct vectors){ true, true, 70, 70, 330 };
+}
+
+static void add_stalled(struct world *world)
+{
+	add(&world->facts.queues.stalled, "6-7", 2, "nvme0n1 (2)");
+}
+
+static void add_fabrics(struct world *world)
+{
+	add(&world->facts.queues.fabrics, NULL, 0, "nvme5 (tcp)");
+}
+
+static void add_tdx_guest(struct world *world)
+{
+	world->facts.platform.is_tdx_guest = true;
+}
+
+static void add_channels(struct world *world)
+{
+	add(&world->facts.platform.channels, "6", 0, "aa-bb/channels/14/cpu");
+}
+
+static void add_scheduler(struct world *world)
+{
+	world->facts.platform.scheduler = strdup("rusty");
+}
+
+static void add_vcpus(struct world *world)
+{
+	add(&world->facts.workers.vcpus, "4-5", 2, "web, process 77");
+}
+
+static void add_busy(struct world *world)
+{
+	add(&world->facts.workers.busy, "6", 0, "78 lcore-worker-1");
+}
+
+static void add_perf(struct world *world)
+{
+	add(&world->facts.workers.perf, NULL, 8, "79 agent");
+}
+
+static void add_load(struct world *world, double load1, double load5, unsigned long nr_running)
+{
+	world->facts.demand.is_known = true;
+	world->facts.demand.load1 = load1;
+	world->facts.demand.load5 = load5;
+	world->facts.demand.nr_running = nr_running;
+}
+
+static void add_load_that_lasts(struct world *world)
+{
+	add_load(world, 5.5, 4.5, 1);
+}
+
+static void add_load_now(struct world *world)
+{
+	add_load(world, 4.5, 1.5, 6);
+}
+
+static void add_load_that_was(struct world *world)
+{
+	add_load(world, 4.5, 1.5, 1);
+}
+
+static void add_load_that_fits(struct world *world)
+{
+	add_load(world, 4, 4, 20);
+}
+
+static void add_bare_node(struct world *world)
+{
+	add(&world->facts.demand.bare_nodes, "4-7", 1024, "node 1 (8192 MiB, 1024 in use)");
+}
+
+static void add_kubelet(struct world *world)
+{
+	add(&world->facts.neighbours.kubelet, "4-5", 0, "pod1/app");
+}
+
+static void add_slurm(struct world *world)
+{
+	world->facts.neighbours.slurm_file = strdup("/etc/slurm/slurm.conf");
+	world->facts.neighbours.slurm_cpus = 8;
+}
+
+static void add_small_slurm(struct world *world)
+{
+	add_slurm(world);
+	world->facts.neighbours.slurm_cpus = 4;
+}
+
+static void add_tuned(struct world *world)
+{
+	world->facts.neighbours.tuned_profile = strdup("realtime");
+}
+
+static void add_irqbalance(struct world *world)
+{
+	world->facts.neighbours.irqbalance = 80;
+}
+
+static void add_udev(struct world *world)
+{
+	add(&world->facts.neighbours.udev, NULL, 1, "/etc/udev/rules.d/60-mine.rules:1");
+}
+
+static void add_kdump(struct world *world)
+{
+	world->facts.platform.has_crash_kernel = true;
+}
+
+static void add_new_kdump(struct world *world)
+{
+	world->facts.platform.has_crash_kernel = world->facts.platform.crash_follows = true;
 }
 
 static const struct expectation {
@@ -356,6 +560,94 @@ static const struct expectation {
 	{ "read-only", { .target = "4-7", .denied = "/sys/x/cpu4/online", .denied_errno = EROFS },
 	  "permission=" },
 
+	{ "a whole socket, nothing of it known", { .target = "4-7", .add = add_places }, "" },
+	{ "a node of two on its socket", { .target = "6-7", .add = add_places },
+	  "socket-nodes-stay=4-5" },
+	{ "nodes of both sockets", { .target = "2-7", .add = add_places },
+	  "socket-nodes-stay=0-1" },
+	{ "a core of a node", { .target = "6-7", .online = "0-4,6-7", .add = add_places },
+	  "socket-nodes-stay=4" },
+	{ "a socket with power limits", { .target = "4-7", .add = add_power },
+	  "socket-emptied=4-7" },
+	{ "most of a socket", { .target = "5-7", .online = "0-3,5-7", .add = add_power },
+	  "socket-emptied=5-7" },
+	{ "not all of it", { .target = "6-7", .add = add_power }, "socket-nodes-stay=4-5" },
+	{ "a socket of a TDX host", { .target = "4-7", .add = add_tdx_host }, "tdx-host=4-7" },
+	{ "not all of it", { .target = "6-7", .add = add_tdx_host }, "socket-nodes-stay=4-5" },
+	{ "in a container", { .target = "4-7", .add = add_container }, "container=" },
+	{ "a made up /sys", { .target = "4-7", .add = add_view }, "sysfs-view=" },
+	{ "cpuoff in a cpuset",
+	  { .target = "4-7", .root_effective = "0-7", .first_effective = "0-4", .partition = "member",
+	    .tasks = { { .mask = "0-4", .cgroup = FIRST } }, .add = add_self },
+	  "caller-cpuset=5-7" },
+	{ "cpuoff in one that has all of it",
+	  { .target = "4-7", .root_effective = "0-7", .first_effective = "3-7", .partition = "member",
+	    .tasks = { { .mask = "3-7", .cgroup = FIRST } }, .add = add_self },
+	  "" },
+	{ "cpuoff in the root",
+	  { .target = "4-7", .root_effective = "0-3", .tasks = { { .mask = "0-7", .cgroup = ROOT } },
+	    .add = add_self },
+	  "" },
+
+	{ "nohz_full at work, and CPU 0",
+	  { .target = "0-1", .files = "0-7", .allow_cpu0 = true, .add = add_dynticks }, "tick-cpu=0" },
+	{ "nohz_full at work, CPU 0 cannot go", { .target = "0-1", .add = add_dynticks },
+	  "no-online-file=0" },
+	{ "nohz_full at work", { .target = "4-7", .add = add_dynticks }, "" },
+	{ "few that are not isolated", { .target = "1-3", .isolated = "4-7", .no_siblings = true },
+	  "housekeepers-few=0" },
+	{ "half of them", { .target = "2-3", .isolated = "4-7" }, "" },
+	{ "isolated ones go", { .target = "6-7", .isolated = "4-7" }, "" },
+	{ "lost bandwidth", { .target = "4-7", .add = add_leak }, "deadline-leak=" },
+	{ "bandwidth", { .target = "4-7", .add = add_count }, "" },
+	{ "few vectors", { .target = "4-7", .add = add_few_vectors }, "interrupt-vectors=" },
+	{ "just enough vectors", { .target = "4-7", .add = add_many_vectors }, "" },
+	{ "a disk that does not answer", { .target = "4-7", .add = add_stalled },
+	  "block-requests=6-7" },
+	{ "a disk over a network", { .target = "4-7", .add = add_fabrics }, "nvme-fabrics=" },
+	{ "a TDX guest", { .target = "4-7", .add = add_tdx_guest }, "tdx-guest=" },
+	{ "channels of Hyper-V", { .target = "4-7", .add = add_channels }, "hyperv-channels=6" },
+	{ "a BPF scheduler", { .target = "4-7", .add = add_scheduler }, "sched-ext=" },
+
+	{ "a partition that loses all",
+	  { .target = "4-7", .root_effective = "0-3", .first_effective = "4-5",
+	    .partition = "isolated" },
+	  "partition-emptied=4-5 cpuset-emptied=4-5" },
+	{ "one that is invalid",
+	  { .target = "4-7", .root_effective = "0-3", .first_effective = "4-5",
+	    .partition = "isolated invalid (x)" },
+	  "cpuset-emptied=4-5" },
+	{ "virtual CPUs", { .target = "4-7", .add = add_vcpus }, "vcpus-pinned=4-5" },
+	{ "threads that poll", { .target = "4-7", .add = add_busy }, "busy-pinned=6" },
+	{ "users of perf", { .target = "4-7", .add = add_perf }, "perf-counters=" },
+	{ "real-time threads",
+	  { .target = "2-7",
+	    .tasks = { { .mask = "0-7", .policy = SCHED_FIFO, .state = 'R', .cpu = 5 },
+		       { .mask = "0-7", .policy = SCHED_RR, .state = 'R', .cpu = 1 } } },
+	  "realtime-crowding=5" },
+	{ "real-time threads that sleep",
+	  { .target = "4-7",
+	    .tasks = { { .mask = "0-7", .policy = SCHED_FIFO, .state = 'S', .cpu = 5 } } },
+	  "" },
+	{ "real-time threads elsewhere",
+	  { .target = "4-7",
+	    .tasks = { { .mask = "0-7", .policy = SCHED_FIFO, .state = 'R', .cpu = 1 } } },
+	  "" },
+	{ "a load that lasts", { .target = "4-7", .add = add_load_that_lasts }, "cpu-demand=" },
+	{ "a load right now", { .target = "4-7", .add = add_load_now }, "cpu-demand=" },
+	{ "a load that was", { .target = "4-7", .add = add_load_that_was }, "" },
+	{ "a load that fits", { .target = "4-7", .add = add_load_that_fits }, "" },
+	{ "memory without CPUs", { .target = "4-7", .add = add_bare_node }, "node-memory=4-7" },
+
+	{ "kubelet", { .target = "4-7", .add = add_kubelet }, "kubelet-static=4-5" },
+	{ "Slurm", { .target = "4-7", .add = add_slurm }, "slurm-node=" },
+	{ "Slurm, with as many as stay", { .target = "4-7", .add = add_small_slurm }, "" },
+	{ "TuneD", { .target = "4-7", .add = add_tuned }, "tuned-isolation=" },
+	{ "irqbalance", { .target = "4-7", .add = add_irqbalance }, "irqbalance-deaf=" },
+	{ "udev", { .target = "4-7", .add = add_udev }, "udev-online=" },
+	{ "kdump", { .target = "4-7", .add = add_kdump }, "kdump-reload=" },
+	{ "kdump on a new kernel", { .target = "4-7", .add = add_new_kdump }, "" },
+
 	{ "all reasons at once",
 	  { .target = "0-2,6", .online = "0-2,6-7", .files = "0-2", .nohz_full = "7",
 	    .isolated = "7", .denied = "/sys/x/cpu1/online", .denied_errno = EACCES },
@@ -408,6 +700,34 @@ static const struct property {
 	{ "smt-sibling-stays", SEVERITY_WARN, false },
 	{ "smt-off", SEVERITY_REFUSE, false },
 	{ "cpu-standby", SEVERITY_WARN, false },
+	{ "socket-nodes-stay", SEVERITY_NOTE, false },
+	{ "socket-emptied", SEVERITY_NOTE, false },
+	{ "tdx-host", SEVERITY_REFUSE, false },
+	{ "container", SEVERITY_REFUSE, false },
+	{ "sysfs-view", SEVERITY_REFUSE, false },
+	{ "caller-cpuset", SEVERITY_NOTE, false },
+	{ "tick-cpu", SEVERITY_REFUSE, false },
+	{ "housekeepers-few", SEVERITY_WARN, false },
+	{ "deadline-leak", SEVERITY_REFUSE, false },
+	{ "interrupt-vectors", SEVERITY_REFUSE, false },
+	{ "block-requests", SEVERITY_WARN, false },
+	{ "nvme-fabrics", SEVERITY_WARN, false },
+	{ "tdx-guest", SEVERITY_REFUSE, false },
+	{ "hyperv-channels", SEVERITY_REFUSE, false },
+	{ "sched-ext", SEVERITY_WARN, false },
+	{ "partition-emptied", SEVERITY_NOTE, false },
+	{ "vcpus-pinned", SEVERITY_WARN, false },
+	{ "busy-pinned", SEVERITY_WARN, false },
+	{ "perf-counters", SEVERITY_WARN, false },
+	{ "realtime-crowding", SEVERITY_WARN, false },
+	{ "cpu-demand", SEVERITY_WARN, false },
+	{ "node-memory", SEVERITY_NOTE, false },
+	{ "kubelet-static", SEVERITY_WARN, false },
+	{ "slurm-node", SEVERITY_WARN, false },
+	{ "tuned-isolation", SEVERITY_WARN, false },
+	{ "irqbalance-deaf", SEVERITY_WARN, false },
+	{ "udev-online", SEVERITY_WARN, false },
+	{ "kdump-reload", SEVERITY_NOTE, false },
 };
 
 /* True where @rules has "RULE=CPUS" as a whole word. */
@@ -508,6 +828,23 @@ static void test_all_quotes(void)
 		    "cpu7 has");
 	test_quotes(&(struct given){ .target = "5", .smt_control = "forceoff" }, true, "smt-off",
 		    "smt/control is \"forceoff\"");
+	test_quotes(&(struct given){ .target = "4-7", .add = add_few_vectors }, false,
+		    "interrupt-vectors",
+		    "131 interrupt vectors have to leave the selection, and the "
+		    "CPUs that stay have 330 in use and 70 free");
+	test_quotes(
+		&(struct given){ .target = "4-7", .add = add_load_now }, false, "cpu-demand",
+		"the load is 4.5 (1.5 over five minutes, 6 threads want to run now), and 4 CPUs "
+		"stay");
+	test_quotes(&(struct given){ .target = "4-7", .add = add_power }, false, "socket-emptied",
+		    "resets the power limits of intel-rapl:1");
+	test_quotes(&(struct given){ .target = "4-7", .add = add_kubelet }, false, "kubelet-static",
+		    "/var/lib/kubelet/cpu_manager_state), and fails when it starts without them: "
+		    "pod1/app on 4-5");
+	test_quotes(&(struct given){ .target = "4-7", .add = add_slurm }, false, "slurm-node",
+		    "/etc/slurm/slurm.conf gives this node 8 CPUs, and 4 stay");
+	test_quotes(&(struct given){ .target = "6-7", .add = add_places }, false,
+		    "socket-nodes-stay", "socket 1 has more than the selected nodes: node 2 stays");
 }
 
 /* Pinned tasks are moved, but for real-time ones, and as the user says. */
@@ -547,6 +884,84 @@ static void test_all_pinned(void)
 	test_pinned("refuse", SCHED_OTHER, false, SEVERITY_REFUSE);
 }
 
+/* ---- weights, force, catalogue ----------------------------------------------------------- */
+
+static void add_estimate(struct world *world)
+{
+	world->facts.vectors = (struct vectors){ true, false, 500, 400, 400 };
+}
+
+static void add_plug_rule(struct world *world)
+{
+	add(&world->facts.neighbours.udev, NULL, 0, "/usr/lib/udev/rules.d/40-redhat.rules:2");
+}
+
+static void test_weight(const char *what, const struct given *given, const char *rule,
+			enum severity severity)
+{
+	const struct finding *finding;
+	struct world world;
+
+	make_world(&world, given);
+	is_int(preflight_offline(&world.facts, &world.findings), 0, "%s", what);
+	finding = find(&world, rule);
+	is_str(finding ? severity_format(finding->severity) : NULL, severity_format(severity),
+	       "%s: how severe", what);
+	ok(finding && finding->is_accepted == (given->force && severity == SEVERITY_WARN),
+	   "%s: whether it was accepted", what);
+	free_world(&world);
+}
+
+static void test_all_weights(void)
+{
+	test_weight("vectors that were estimated",
+		    &(struct given){ .target = "4-7", .add = add_estimate }, "interrupt-vectors",
+		    SEVERITY_WARN);
+	test_weight("udev rules for CPUs that are plugged in",
+		    &(struct given){ .target = "4-7", .add = add_plug_rule }, "udev-online",
+		    SEVERITY_NOTE);
+	test_weight("few real-time threads",
+		    &(struct given){ .target = "6-7",
+				     .tasks = { { .mask = "0-7",
+						  .policy = SCHED_FIFO,
+						  .state = 'R',
+						  .cpu = 7 } } },
+		    "realtime-crowding", SEVERITY_NOTE);
+	test_weight("vectors, forced",
+		    &(struct given){ .target = "4-7", .force = true, .add = add_few_vectors },
+		    "interrupt-vectors", SEVERITY_WARN);
+	test_weight("a container, forced",
+		    &(struct given){ .target = "4-7", .force = true, .add = add_container },
+		    "container", SEVERITY_WARN);
+	test_weight("a made up /sys, forced",
+		    &(struct given){ .target = "4-7", .force = true, .add = add_view },
+		    "sysfs-view", SEVERITY_REFUSE);
+}
+
+/* Every id once, with all that the catalogue shows. */
+static void test_catalogue(void)
+{
+	size_t nr = 0, nr_known = 0;
+
+	for (const struct rule *rule = NULL; (rule = preflight_next_rule(rule)); nr++) {
+		for (const struct rule *other = NULL;
+		     (other = preflight_next_rule(other)) && other != rule;)
+			if (!strcmp(other->id, rule->id))
+				ok(false, "%s is there twice", rule->id);
+		if (!rule->what || !rule->reads || rule->mildest > rule->severity ||
+		    !rule->check != (rule->when == RULE_ELSEWHERE) ||
+		    (rule->check &&
+		     (!rule->remedy || !rule->weigh != (rule->mildest == rule->severity))))
+			ok(false, "%s is not whole", rule->id);
+		for (size_t i = 0; i < ARRAY_SIZE(properties); i++)
+			nr_known += rule->check && !strcmp(properties[i].rule, rule->id);
+		if (rule->check)
+			nr_known--;
+	}
+	ok(nr > 60, "there are %zu rules", nr);
+	is_int((long long)nr_known, 0, "each that has a check is tested here");
+}
+
 /* Whichever allocation fails: -ENOMEM, and never less to say. */
 static void test_without_memory(const struct expectation *expected,
 				int (*preflight)(const struct facts *, struct findings *))
@@ -578,6 +993,8 @@ int main(void)
 		test(&returning[i], preflight_return);
 	test_all_quotes();
 	test_all_pinned();
+	test_all_weights();
+	test_catalogue();
 	for (size_t i = 0; guard_can_fail() && i < ARRAY_SIZE(offline); i++)
 		test_without_memory(&offline[i], preflight_offline);
 	for (size_t i = 0; guard_can_fail() && i < ARRAY_SIZE(returning); i++)

@@ -4,7 +4,6 @@
 #include <limits.h>
 
 #include "base/step.h"
-#include "core/explain.h"
 #include "core/plan.h"
 #include "guard.h"
 #include "tap.h"
@@ -132,7 +131,7 @@ static void test_findings(void)
 	is_str(finding->cpus, "3-5", "the CPUs of a finding");
 	is_str(finding->message, "5 of them", "its message");
 	is_str(finding->remedy, "Do this.", "its remedy");
-	ok(!finding->is_invalid && !finding->is_permission && !finding->is_forcible, "its flags");
+	ok(!finding->is_invalid && !finding->is_permission && !finding->is_accepted, "its flags");
 	add(&findings, SEVERITY_NOTE, "n1");
 	add(&findings, SEVERITY_REFUSE, "r1");
 	add(&findings, SEVERITY_NOTE, "n2");
@@ -319,55 +318,6 @@ static void test_selectors(void)
 		       names[i]);
 }
 
-/* ---- explanations ------------------------------------------------------------------------ */
-
-static void test_explanation(int error, const char *callback, bool is_return, const char *message)
-{
-	struct item item = { .error = error };
-	struct explanation explanation = { 0 };
-	char object[] = "cpu 31";
-
-	item.object = object;
-	snprintf(item.callback, sizeof(item.callback), "%s", callback);
-	is_int(explain_failure(&item, is_return, &explanation), 0, "errno %d", error);
-	is_str(explanation.message, message, "the message");
-	ok(explanation.cause && explanation.remedy && explanation.remedy[0],
-	   "errno %d has a remedy", error);
-	free(explanation.message);
-}
-
-static void test_explanations(void)
-{
-	static const int errors[] = { EBUSY,  EAGAIN,	 ENOSPC,     ERANGE,	EPERM,
-				      EACCES, EROFS,	 EOPNOTSUPP, ENODEV,	ENOENT,
-				      EPROTO, ETIMEDOUT, EIO,	     ECANCELED, EINVAL };
-
-	test_explanation(EBUSY, "sched_cpu_deactivate", false,
-			 "cpu 31 could not be taken offline: the kernel answered EBUSY in "
-			 "sched_cpu_deactivate");
-	test_explanation(EIO, "", true,
-			 "cpu 31 could not be brought online: the kernel answered EIO");
-	test_explanation(
-		EPROTO, "", false,
-		"cpu 31 could not be taken offline: the kernel reported success, but nothing "
-		"changed");
-	test_explanation(ETIMEDOUT, "", true,
-			 "cpu 31 could not be brought online: the kernel has not answered");
-	test_explanation(999, "", false,
-			 "cpu 31 could not be taken offline: the kernel answered errno 999");
-	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
-		struct item item = { .object = (char[]){ "cpu 1" }, .error = errors[i] };
-		struct explanation away, back;
-
-		if (explain_failure(&item, false, &away) || explain_failure(&item, true, &back))
-			return;
-		ok(away.cause[0] || back.cause[0], "%s has a likely cause",
-		   util_errno_name(errors[i]));
-		free(away.message);
-		free(back.message);
-	}
-}
-
 int main(void)
 {
 	test_numbers();
@@ -383,6 +333,5 @@ int main(void)
 	test_claims();
 	test_identify();
 	test_selectors();
-	test_explanations();
 	return done_testing();
 }

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* platform.c - what of the kernel, the processor and the surroundings forbids or disturbs hotplug
+ */
+#include "host/platform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/statfs.h>
+
+#include <linux/magic.h>
+
+/* include/linux/proc_ns.h: PROC_PID_INIT_INO */
+#define INIT_PID_NAMESPACE "pid:[4026531836]"
+
+#define CPU_DIR "sys/devices/system/cpu"
+
+/* The scheduler's debug file is long where there are many CPUs; the first one's part is enough. */
+#define SCHED_DEBUG_MAX (1UL << 20)
+
+/* to_ratio() of kernel/sched/core.c: one whole CPU */
+#define BANDWIDTH_UNIT (double)(1UL << 20)
+
+static bool file_says(const struct root *root, const char *path, const char *word)
+{
+	char text[64];
+
+	return !root_read_buffer(root, path, text, sizeof(text)) && !strcmp(text, word);
+}
+
+bool platform_has_flag(const struct root *root, const char *flag)
+{
+	_cleanup_close_ int fd = root_openat(root, O_RDONLY, "proc/cpuinfo");
+	char text[8192];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *flags;
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	flags = strstr(text, "\nflags");
+	if (!flags)
+		return false;
+	flags[1 + strcspn(flags + 1, "\n")] = '\0';
+	return strstr(flags, flag);
+}
+
+static bool has_dynticks(const struct root *root)
+{
+	char text[64];
+	int r = root_read_buffer(root, CPU_DIR "/nohz_full", text, sizeof(text));
+
+	/* empty where it is not at work; old kernels write "(null)" then */
+	return r == -EFBIG || (!r && text[0] >= '0' && text[0] <= '9');
+}
+
+static void read_surroundings(const struct root *root, struct platform *platform)
+{
+	_cleanup_close_ int fd = -1;
+	char link[64];
+	struct statfs fs;
+	ssize_t n;
+
+	if (!root_is_live(root))
+		return;
+	fd = root_openat(root, O_RDONLY | O_DIRECTORY, "proc/self/ns");
+	n = fd < 0 ? -1 : readlinkat(fd, "pid", link, sizeof(link) - 1);
+	if (n > 0) {
+		link[n] = '\0';
+		platform->is_in_container = strcmp(link, INIT_PID_NAMESPACE) != 0;
+	}
+	util_close(&fd);
+	fd = root_openat(root, O_RDONLY, CPU_DIR "/online");
+	platform->is_view = fd >= 0 && !fstatfs(fd, &fs) && (unsigned long)fs.f_type != SYSFS_MAGIC;
+}
+
+/*
+ * "  .dl_bw->total_bw : 943718" of print_dl_rq(), kernel/sched/debug.c. Read in pieces: the file
+ * goes on for every CPU and every task.
+ */
+static double read_deadline_total(const struct root *root)
+{
+	static const char key[] = ".dl_bw->total_bw";
+	_cleanup_close_ int fd = root_openat(root, O_RDONLY, "sys/kernel/debug/sched/debug");
+	size_t kept = 0, total = 0;
+	char text[8192];
+	ssize_t n;
+
+	while (fd >= 0 && total < SCHED_DEBUG_MAX &&
+	       (n = read(fd, text + kept, sizeof(text) - kept - 1)) > 0) {
+		char *at, *colon;
+
+		text[kept + (size_t)n] = '\0';
+		at = strstr(text, key);
+		colon = at ? strchr(at, ':') : NULL;
+		if (colon && strchr(colon, '\n'))
+			return (double)strtoll(colon + 1, NULL, 10) / BANDWIDTH_UNIT;
+		total += (size_t)n;
+		/* the key may lie on the border of two pieces */
+		kept = strlen(text) < 128 ? strlen(text) : 128;
+		memmove(text, text + strlen(text) - kept, kept + 1);
+	}
+	return 0;
+}
+
+static int read_scheduler(const struct root *root, struct platform *platform)
+{
+	if (!file_says(root, "sys/kernel/sched_ext/state", "enabled"))
+		return 0;
+	if (!root_read(root, &platform->scheduler, "sys/kernel/sched_ext/root/ops") &&
+	    platform->scheduler[0])
+		return 0;
+	free(platform->scheduler);
+	platform->scheduler = strdup("of unknown name");
+	return platform->scheduler ? 0 : -ENOMEM;
+}
+
+/* drivers/hv/vmbus_drv.c: each channel of a device is served by one CPU. */
+static int read_device(const struct root *root, hwloc_const_bitmap_t target, const char *device,
+		       hwloc_bitmap_t one, struct named_list *channels)
+{
+	DIR *dir = root_opendir(root, "sys/bus/vmbus/devices/%s/channels", device);
+	const struct dirent *entry;
+	int r = 0;
+
+	while (!r && dir && (entry = readdir(dir))) {
+		long cpu;
+
+		if (entry->d_name[0] == '.' ||
+		    root_read_long(root, &cpu, "sys/bus/vmbus/devices/%s/channels/%s/cpu", device,
+				   entry->d_name) ||
+		    cpu < 0 || !hwloc_bitmap_isset(target, (unsigned int)cpu))
+			continue;
+		hwloc_bitmap_only(one, (unsigned int)cpu);
+		r = named_add(channels, one, 0, "%s/channels/%s/cpu", device, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return r;
+}
+
+static int read_channels(const struct root *root, hwloc_const_bitmap_t target,
+			 struct named_list *channels)
+{
+	_cleanup_cpus_ hwloc_bitmap_t one = hwloc_bitmap_alloc();
+	DIR *dir = one ? root_opendir(root, "sys/bus/vmbus/devices") : NULL;
+	const struct dirent *entry;
+	int r = one ? 0 : -ENOMEM;
+
+	while (!r && dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			r = read_device(root, target, entry->d_name, one, channels);
+	if (dir)
+		closedir(dir);
+	return r;
+}
+
+/* drivers/powercap/intel_rapl_common.c: a zone of a socket is called "package-1". */
+static int read_power(const struct root *root, struct named_list *power)
+{
+	DIR *dir = root_opendir(root, "sys/class/powercap");
+	const struct dirent *entry;
+	int r = 0;
+
+	while (!r && dir && (entry = readdir(dir))) {
+		_cleanup_free_ char *name = NULL;
+		long socket;
+
+		if (!strncmp(entry->d_name, "intel-rapl:", 11) &&
+		    !root_read(root, &name, "sys/class/powercap/%s/name", entry->d_name) &&
+		    sscanf(name, "package-%ld", &socket) == 1)
+			r = named_add(power, NULL, socket, "%s", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return r;
+}
+
+static unsigned long count_uncore(const struct root *root)
+{
+	DIR *dir = root_opendir(root, "sys/bus/event_source/devices");
+	const struct dirent *entry;
+	unsigned long nr = 0;
+
+	while (dir && (entry = readdir(dir)))
+		nr += !strncmp(entry->d_name, "uncore_", 7) ||
+		      !strncmp(entry->d_name, "amd_df", 6) || !strncmp(entry->d_name, "amd_umc", 7);
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+int platform_read(const struct root *root, hwloc_const_bitmap_t target,
+		  struct platform *ret_platform)
+{
+	int r;
+
+	*ret_platform = (struct platform){
+		.is_tdx_guest = platform_has_flag(root, " tdx_guest"),
+		.is_tdx_host = file_says(root, "sys/module/kvm_intel/parameters/tdx", "Y"),
+		.has_dynticks = has_dynticks(root),
+		.has_crash_kernel = file_says(root, "sys/kernel/kexec_crash_loaded", "1"),
+		.crash_follows = file_says(root, CPU_DIR "/crash_hotplug", "1"),
+		.deadline_total = read_deadline_total(root),
+		.nr_uncore = count_uncore(root),
+	};
+	read_surroundings(root, ret_platform);
+	r = read_scheduler(root, ret_platform);
+	if (!r)
+		r = read_channels(root, target, &ret_platform->channels);
+	if (!r)
+		r = read_power(root, &ret_platform->power);
+	if (r)
+		platform_free(ret_platform);
+	return r;
+}
+
+void platform_free(struct platform *platform)
+{
+	free(platform->scheduler);
+	platform->scheduler = NULL;
+	named_free(&platform->channels);
+	named_free(&platform->power);
+}
