@@ -16,6 +16,9 @@
 #define SCHED_DEADLINE 6
 #endif
 
+/* The parent of all threads of the kernel, by its process id. */
+#define KTHREADD 2
+
 /* CPUs that masks are made for on the way back, where nothing is allocated. */
 #define MASK_CPUS 65536
 
@@ -806,6 +809,23 @@ static bool widen_child(const struct step *step, const struct step_env *env,
 	       strcmp(list, origin->after);
 }
 
+/* True where something can have inherited a narrower mask: threads of the kernel, but kthreadd,
+ * have no children. */
+static bool may_have_children(const struct step *step, const struct step_env *env)
+{
+	struct stat_fields fields;
+
+	for (size_t i = 0; i < step->nr_items; i++) {
+		const struct item *item = &step->items[i];
+
+		if (strcmp(item->before, item->after) &&
+		    (item->id == KTHREADD || read_stat(env->root, (pid_t)item->id, &fields) ||
+		     fields.start != item->stamp || !(fields.flags & PF_KTHREAD)))
+			return true;
+	}
+	return false;
+}
+
 static bool widen_pass(const struct step *step, const struct step_env *env)
 {
 	DIR *proc = root_opendir(env->root, "proc"), *task;
@@ -846,7 +866,8 @@ static int undo_affinity(struct step *step, struct step_env *env)
 		return 0;
 	r = step_undo_items(step, env, false, undo_item);
 	/* after their parents, so that no more are made with a narrow mask */
-	widen_children(step, env);
+	if (may_have_children(step, env))
+		widen_children(step, env);
 	return r;
 }
 
