@@ -120,8 +120,9 @@ int session_resolve(struct session *session, struct report *report)
 	size_t nr;
 	int r = session_list_others(&report->journals, NULL, &operations, &nr);
 
-	if (!r && topology_load(session->root, request_has(&report->options->request, SELECT_NEAR),
-				&topology))
+	if (!r && select_needs_topology(&report->options->request) &&
+	    topology_load(session->root, request_has(&report->options->request, SELECT_NEAR),
+			  &topology))
 		topology = NULL; /* the selection says so, and goes on with the kernel's files */
 	if (!r)
 		r = select_resolve(&report->options->request, session->root, &report->machine,
