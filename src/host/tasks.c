@@ -78,14 +78,31 @@ static int parse_stat(char *text, struct stat_fields *ret_fields)
 	return nr > 41 ? 0 : -EINVAL;
 }
 
+static int read_stat_file(const struct root *root, const char *path, struct stat_fields *ret_fields)
+{
+	char text[2048];
+	int r = root_read_buffer(root, path, text, sizeof(text));
+
+	return r ? r : parse_stat(text, ret_fields);
+}
+
+/* For one of few: the kernel adds up the times of all threads of the process, every time. */
 static int read_stat(const struct root *root, pid_t tid, struct stat_fields *ret_fields)
 {
-	char path[64], text[2048];
-	int r;
+	char path[64];
 
 	snprintf(path, sizeof(path), "proc/%d/stat", (int)tid);
-	r = root_read_buffer(root, path, text, sizeof(text));
-	return r ? r : parse_stat(text, ret_fields);
+	return read_stat_file(root, path, ret_fields);
+}
+
+/* The thread alone: do_task_stat() of fs/proc/array.c */
+static int read_thread_stat(const struct root *root, pid_t pid, pid_t tid,
+			    struct stat_fields *ret_fields)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)pid, (int)tid);
+	return read_stat_file(root, path, ret_fields);
 }
 
 /* The cpulist after "Cpus_allowed_list:" in the status file, which works for a thread's id as well.
@@ -203,11 +220,11 @@ static int read_mask(const struct root *root, const struct machine *machine, pid
 	return r ? r : cpus_parse_kernel(list, machine->nr_cpus - 1, ret_mask);
 }
 
-static int read_task(const struct root *root, const struct machine *machine, pid_t tid,
+static int read_task(const struct root *root, const struct machine *machine, pid_t pid, pid_t tid,
 		     struct task *ret_task)
 {
 	struct stat_fields fields = { 0 };
-	int r = read_stat(root, tid, &fields);
+	int r = read_thread_stat(root, pid, tid, &fields);
 
 	if (r)
 		return r;
@@ -252,7 +269,7 @@ static int read_thread(const struct root *root, const struct machine *machine,
 		       const struct cgroup **cgroup, struct tasks *tasks)
 {
 	struct task task;
-	int r = read_task(root, machine, tid, &task);
+	int r = read_task(root, machine, pid, tid, &task);
 
 	if (r)
 		return r == -ENOMEM ? r : 0; /* it has ended */
@@ -797,7 +814,7 @@ static bool widen_child(const struct step *step, const struct step_env *env,
 	char buffer[16384];
 	const char *list;
 
-	if (read_stat(env->root, tid, &fields) || fields.start <= newest ||
+	if (read_thread_stat(env->root, pid, tid, &fields) || fields.start <= newest ||
 	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
 		return false;
 	origin = find_origin(step, env, pid != tid ? pid : fields.parent, list);
