@@ -260,6 +260,16 @@ static int add_task(struct tasks *tasks, const struct task *task)
 	return 0;
 }
 
+/* Threads of the kernel that are bound for good cannot leave the root:
+ * cgroup_procs_write_start() of kernel/cgroup/cgroup.c. */
+static const struct cgroup *find_cgroup(const struct root *root, const struct cgroups *cgroups,
+					const struct task *task)
+{
+	if (cgroups->root && (task->flags & PF_KTHREAD) && (task->flags & PF_NO_SETAFFINITY))
+		return cgroups_governor(cgroups, cgroups_find(cgroups, ""));
+	return read_cgroup(root, cgroups, task->tid);
+}
+
 /*
  * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of
  * its own (v1, and threaded cgroups of v2), and is asked.
@@ -274,7 +284,7 @@ static int read_thread(const struct root *root, const struct machine *machine,
 	if (r)
 		return r == -ENOMEM ? r : 0; /* it has ended */
 	if (pid == tid)
-		*cgroup = read_cgroup(root, cgroups, pid);
+		*cgroup = find_cgroup(root, cgroups, &task);
 	task.pid = pid;
 	task.cgroup = *cgroup;
 	if (pid != tid && task_is_pinned(&task, machine))
