@@ -62,7 +62,9 @@ def name: "Linux \(.kernel), \(.cpus) CPUs, \(.load), \(.case)";
 	target("\($name): times the floor"; .over_floor; "at most"; 1.15),
 	(if .others_arrived > 50 then
 		target("\($name): tasks moved onto the target"; .off.arrived; "at most"; 3) else empty end),
-	target("\($name): longest delay, times that of chcpu -d"; .longest; "at most"; 1.25)),
+	# one maximum of few rounds says too little to fail for
+	(target("\($name): longest delay, times that of chcpu -d"; .longest; "at most"; 1.25) |
+		if $mode == "quick" then .is_near = true else . end)),
 (plan("cpus"; "cpuoff"; 2048) as $ours | plan("cpus"; "lscpu"; 2048) as $theirs |
 	target("a plan for 2048 CPUs, times that of lscpu -s"; ratio($ours.seconds; $theirs.seconds); "at most"; 1),
 	target("a plan for 2048 CPUs, MiB"; if $ours then $ours.kib / 1024 | round_to(1) else null end; "at most"; 32)),
