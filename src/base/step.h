@@ -86,6 +86,7 @@ struct step_env {
 	size_t nr_others;
 	struct findings *findings;  /* where describe() puts its notes */
 	const char *trace_instance; /* path of the tracefs instance in force, or NULL */
+	bool is_tracing;	    /* it was made, or tried to be */
 	const char *partition;	    /* path of our partition in force, or NULL */
 	struct profile *profile;    /* filled while it runs, NULL for none */
 	struct step *stuck; /* out: the step whose write the kernel never answered, or NULL */

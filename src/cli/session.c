@@ -116,13 +116,15 @@ int session_read_again(struct session *session, struct report *report)
 
 int session_resolve(struct session *session, struct report *report)
 {
+	const struct request *request = &report->options->request;
 	const struct operation **operations = NULL;
 	struct topology *topology = NULL;
 	size_t nr;
 	int r = session_list_others(&report->journals, NULL, &operations, &nr);
 
-	if (!r && topology_load(session->root, request_has(&report->options->request, SELECT_NEAR),
-				&topology))
+	if (!r && select_needs_topology(request) &&
+	    topology_load(session->root, request_has(request, SELECT_L3_OF),
+			  request_has(request, SELECT_NEAR), &topology))
 		topology = NULL; /* the selection says so, and goes on with the kernel's files */
 	if (!r)
 		r = select_resolve(&report->options->request, session->root, &report->machine,

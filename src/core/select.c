@@ -1580,6 +1580,16 @@ static int finish(struct context *ctx, const struct tally *tally, struct selecti
 	return 0;
 }
 
+bool select_needs_topology(const struct request *request)
+{
+	for (size_t i = 0; i < request->nr_selectors; i++)
+		if (request->selectors[i].kind != SELECT_CPU &&
+		    request->selectors[i].kind != SELECT_APICID &&
+		    request->selectors[i].kind != SELECT_EXCEPT)
+			return true;
+	return false;
+}
+
 int select_resolve(const struct request *request, const struct root *root,
 		   const struct machine *machine, const struct topology *topology,
 		   const struct operation *const *operations, size_t nr_operations,

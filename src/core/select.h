@@ -21,6 +21,10 @@ struct selection {
 	hwloc_bitmap_t already_offline; /* named by the selection, but off already */
 };
 
+/* True where a selector names something else than CPUs by their numbers, so that hwloc has a say.
+ */
+bool select_needs_topology(const struct request *request);
+
 /*
  * Resolves the request's selectors. CPUs that @operations in force have taken are found by the
  * places that their journals keep, since the kernel hides them. What is wrong with the selection,

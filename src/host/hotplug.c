@@ -168,15 +168,26 @@ static bool pause_before_retry(struct step_env *env, double start, double *pause
 	return true;
 }
 
+/*
+ * Who refuses shows only in a trace of it, so the first failure is tried once more with one. Not
+ * an armed one, which strikes once and is told otherwise, nor EAGAIN at all: that would hide it.
+ */
+static bool is_to_trace(struct step_env *env, long armed, const struct online_mask *mask)
+{
+	return armed < 0 && mask->is_known &&
+	       watcher_interrupts(env->watcher) <= env->interrupts_allowed && trace_begin(env);
+}
+
 int hotplug_set(struct step_env *env, struct item *item, bool online, struct online_mask *ret_mask)
 {
 	long armed = read_armed_failure(env, (unsigned int)item->id);
 	double start = util_now(), pause = BUSY_FIRST_PAUSE;
-	int r;
+	int r = set_once(env, item, online, ret_mask);
 
-	do {
+	if (r && r != -EAGAIN && is_to_trace(env, armed, ret_mask))
 		r = set_once(env, item, online, ret_mask);
-	} while (r == -EBUSY && pause_before_retry(env, start, &pause));
+	while (r == -EBUSY && pause_before_retry(env, start, &pause))
+		r = set_once(env, item, online, ret_mask);
 	env->last_change = util_now();
 	item->error = -r;
 	if (r)

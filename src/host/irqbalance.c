@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include "host/root.h"
+#include "host/tasks.h"
 
 #define ANSWER_SECONDS 1
 
@@ -133,14 +134,14 @@ static const char *find_variable(const char *environment, size_t size, const cha
 	return NULL;
 }
 
-static size_t read_environment(const struct root *root, const char *pid, char *buffer, size_t size)
+static size_t read_environment(const struct root *root, pid_t pid, char *buffer, size_t size)
 {
 	_cleanup_close_ int fd = -1;
 	size_t length = 0;
-	char path[300];
+	char path[64];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "proc/%s/environ", pid);
+	snprintf(path, sizeof(path), "proc/%d/environ", (int)pid);
 	fd = root_openat(root, O_RDONLY, path);
 	while (fd >= 0 && length < size - 1 &&
 	       (n = read(fd, buffer + length, size - 1 - length)) > 0)
@@ -150,7 +151,7 @@ static size_t read_environment(const struct root *root, const char *pid, char *b
 }
 
 /* What it avoids by its configuration, as setup_banned_cpus() of its cputree.c has it. */
-static int read_configured(const struct step_env *env, const char *pid, hwloc_bitmap_t ret_cpus)
+static int read_configured(const struct step_env *env, pid_t pid, hwloc_bitmap_t ret_cpus)
 {
 	static char environment[65536];
 	_cleanup_cpus_ hwloc_bitmap_t nohz_full = hwloc_bitmap_alloc();
@@ -173,14 +174,14 @@ static int read_configured(const struct step_env *env, const char *pid, hwloc_bi
 	return 0;
 }
 
-static int plan_process(struct step *step, const struct step_env *env, const char *name)
+static int plan_process(struct step *step, const struct step_env *env, pid_t process)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	_cleanup_free_ char *before = NULL, *after = NULL;
-	unsigned long long pid = strtoull(name, NULL, 10);
+	unsigned long long pid = (unsigned long long)process;
 
 	/* A configuration that it does not understand either is none. */
-	if (!cpus || read_configured(env, name, cpus) == -ENOMEM)
+	if (!cpus || read_configured(env, process, cpus) == -ENOMEM)
 		return -ENOMEM;
 	before = cpus_format(cpus);
 	hwloc_bitmap_or(cpus, cpus, env->target);
@@ -201,27 +202,16 @@ static int plan_process(struct step *step, const struct step_env *env, const cha
 		       : -ENOMEM;
 }
 
-static bool is_irqbalance(const struct root *root, const char *pid)
-{
-	_cleanup_free_ char *name = NULL;
-
-	return !root_read(root, &name, "proc/%s/comm", pid) && !strcmp(name, "irqbalance");
-}
-
 static int describe(struct step *step, struct step_env *env)
 {
-	const struct dirent *entry;
-	DIR *dir = NULL;
 	int r = 0;
 
-	if (root_is_live(env->root))
-		dir = root_opendir(env->root, "proc");
-	while (!r && dir && (entry = readdir(dir)))
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		    is_irqbalance(env->root, entry->d_name))
-			r = plan_process(step, env, entry->d_name);
-	if (dir)
-		closedir(dir);
+	for (size_t i = 0; !r && env->tasks && i < env->tasks->nr; i++) {
+		const struct task *task = &env->tasks->list[i];
+
+		if (task->pid == task->tid && !strcmp(task->comm, "irqbalance"))
+			r = plan_process(step, env, task->pid);
+	}
 	return r;
 }
 

@@ -238,6 +238,7 @@ static int take(struct step *step, struct step_env *env)
 
 const struct method smt_method = {
 	.name = "smt",
+	.takes_several = true,
 	.why_not = why_not,
 	.take = take,
 };

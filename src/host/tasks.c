@@ -16,6 +16,9 @@
 #define SCHED_DEADLINE 6
 #endif
 
+/* The parent of all threads of the kernel, by its process id. */
+#define KTHREADD 2
+
 /* CPUs that masks are made for on the way back, where nothing is allocated. */
 #define MASK_CPUS 65536
 
@@ -80,14 +83,31 @@ static int parse_stat(char *text, struct stat_fields *ret_fields)
 	return nr > 41 ? 0 : -EINVAL;
 }
 
+static int read_stat_file(const struct root *root, const char *path, struct stat_fields *ret_fields)
+{
+	char text[2048];
+	int r = root_read_buffer(root, path, text, sizeof(text));
+
+	return r ? r : parse_stat(text, ret_fields);
+}
+
+/* For one of few: the kernel adds up the times of all threads of the process, every time. */
 static int read_stat(const struct root *root, pid_t tid, struct stat_fields *ret_fields)
 {
-	char path[64], text[2048];
-	int r;
+	char path[64];
 
 	snprintf(path, sizeof(path), "proc/%d/stat", (int)tid);
-	r = root_read_buffer(root, path, text, sizeof(text));
-	return r ? r : parse_stat(text, ret_fields);
+	return read_stat_file(root, path, ret_fields);
+}
+
+/* The thread alone: do_task_stat() of fs/proc/array.c */
+static int read_thread_stat(const struct root *root, pid_t pid, pid_t tid,
+			    struct stat_fields *ret_fields)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)pid, (int)tid);
+	return read_stat_file(root, path, ret_fields);
 }
 
 /* The cpulist after "Cpus_allowed_list:" in the status file, which works for a thread's id as well.
@@ -167,16 +187,50 @@ static double read_bandwidth(pid_t tid)
 	return (double)attributes.runtime / (double)attributes.period;
 }
 
-static int read_task(const struct root *root, const struct machine *machine, pid_t tid,
+/* One mask as the kernel takes it; of the size that every kernel takes. */
+static unsigned long words[MASK_CPUS / (8 * sizeof(unsigned long))];
+
+/*
+ * Most threads may run everywhere, or are the kernel's own of one CPU: for them one system call
+ * tells enough, at a fraction of what the status file takes the kernel. sched_getaffinity() of
+ * kernel/sched/syscalls.c leaves out the CPUs that are offline, so all other masks, which may have
+ * to be given back, are read from the file. Returns 0, -ENODATA where the file must be read, or
+ * -ENOMEM.
+ */
+static int ask_mask(const struct machine *machine, pid_t tid, unsigned long flags,
+		    hwloc_bitmap_t ret_mask)
+{
+	long size = syscall(SYS_sched_getaffinity, tid, sizeof(words), words);
+
+	if (size <= 0)
+		return -ENODATA;
+	if (hwloc_bitmap_from_ulongs(ret_mask, (unsigned int)((size_t)size / sizeof(*words)),
+				     words) < 0)
+		return -ENOMEM;
+	if ((flags & PF_KTHREAD) && (flags & PF_NO_SETAFFINITY))
+		return 0;
+	return hwloc_bitmap_isequal(machine->online, machine->present) &&
+			       hwloc_bitmap_isincluded(machine->online, ret_mask)
+		       ? 0
+		       : -ENODATA;
+}
+
+static int read_mask(const struct root *root, const struct machine *machine, pid_t tid,
+		     hwloc_bitmap_t ret_mask)
+{
+	char buffer[16384];
+	const char *list;
+	int r = read_mask_text(root, tid, buffer, sizeof(buffer), &list);
+
+	return r ? r : cpus_parse_kernel(list, machine->nr_cpus - 1, ret_mask);
+}
+
+static int read_task(const struct root *root, const struct machine *machine, pid_t pid, pid_t tid,
 		     struct task *ret_task)
 {
 	struct stat_fields fields = { 0 };
-	char buffer[16384];
-	const char *list;
-	int r = read_stat(root, tid, &fields);
+	int r = read_thread_stat(root, pid, tid, &fields);
 
-	if (!r)
-		r = read_mask_text(root, tid, buffer, sizeof(buffer), &list);
 	if (r)
 		return r;
 	*ret_task = (struct task){
@@ -193,7 +247,9 @@ static int read_task(const struct root *root, const struct machine *machine, pid
 	memcpy(ret_task->comm, fields.comm, sizeof(fields.comm));
 	if (!ret_task->mask)
 		return -ENOMEM;
-	r = cpus_parse_kernel(list, machine->nr_cpus - 1, ret_task->mask);
+	r = ask_mask(machine, tid, fields.flags, ret_task->mask);
+	if (r == -ENODATA)
+		r = read_mask(root, machine, tid, ret_task->mask);
 	if (r)
 		hwloc_bitmap_free(ret_task->mask);
 	return r;
@@ -210,6 +266,16 @@ static int add_task(struct tasks *tasks, const struct task *task)
 	return 0;
 }
 
+/* Threads of the kernel that are bound for good cannot leave the root:
+ * cgroup_procs_write_start() of kernel/cgroup/cgroup.c. */
+static const struct cgroup *find_cgroup(const struct root *root, const struct cgroups *cgroups,
+					const struct task *task)
+{
+	if (cgroups->root && (task->flags & PF_KTHREAD) && (task->flags & PF_NO_SETAFFINITY))
+		return cgroups_governor(cgroups, cgroups_find(cgroups, ""));
+	return read_cgroup(root, cgroups, task->tid);
+}
+
 /*
  * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of
  * its own (v1, and threaded cgroups of v2), and is asked.
@@ -219,12 +285,12 @@ static int read_thread(const struct root *root, const struct machine *machine,
 		       const struct cgroup **cgroup, struct tasks *tasks)
 {
 	struct task task;
-	int r = read_task(root, machine, tid, &task);
+	int r = read_task(root, machine, pid, tid, &task);
 
 	if (r)
 		return r == -ENOMEM ? r : 0; /* it has ended */
 	if (pid == tid)
-		*cgroup = read_cgroup(root, cgroups, pid);
+		*cgroup = find_cgroup(root, cgroups, &task);
 	task.pid = pid;
 	task.cgroup = *cgroup;
 	if (pid != tid && task_is_pinned(&task, machine))
@@ -384,9 +450,6 @@ bool tasks_is_same(const struct root *root, pid_t tid, unsigned long long start)
 }
 
 /* ---- masks ------------------------------------------------------------------------------- */
-
-/* The one mask that is written; of the size that every kernel takes. */
-static unsigned long words[MASK_CPUS / (8 * sizeof(unsigned long))];
 
 static int write_words(pid_t tid)
 {
@@ -781,7 +844,7 @@ static bool widen_child(const struct step *step, const struct step_env *env,
 	char buffer[16384];
 	const char *list;
 
-	if (read_stat(env->root, tid, &fields) || fields.start <= newest ||
+	if (read_thread_stat(env->root, pid, tid, &fields) || fields.start <= newest ||
 	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
 		return false;
 	origin = find_origin(step, env, pid != tid ? pid : fields.parent, list);
@@ -791,6 +854,23 @@ static bool widen_child(const struct step *step, const struct step_env *env,
 	/* its cpuset may allow no more than it had */
 	return !read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) &&
 	       strcmp(list, origin->after);
+}
+
+/* True where something can have inherited a narrower mask: threads of the kernel, but kthreadd,
+ * have no children. */
+static bool may_have_children(const struct step *step, const struct step_env *env)
+{
+	struct stat_fields fields;
+
+	for (size_t i = 0; i < step->nr_items; i++) {
+		const struct item *item = &step->items[i];
+
+		if (strcmp(item->before, item->after) &&
+		    (item->id == KTHREADD || read_stat(env->root, (pid_t)item->id, &fields) ||
+		     fields.start != item->stamp || !(fields.flags & PF_KTHREAD)))
+			return true;
+	}
+	return false;
 }
 
 static bool widen_pass(const struct step *step, const struct step_env *env)
@@ -833,7 +913,8 @@ static int undo_affinity(struct step *step, struct step_env *env)
 		return 0;
 	r = step_undo_items(step, env, false, undo_item);
 	/* after their parents, so that no more are made with a narrow mask */
-	widen_children(step, env);
+	if (may_have_children(step, env))
+		widen_children(step, env);
 	return r;
 }
 

@@ -778,17 +778,29 @@ static int set_environment(const struct root *root)
 	return 0;
 }
 
-static int configure(hwloc_topology_t hwloc, bool with_devices)
+static int keep(hwloc_topology_t hwloc, const hwloc_obj_type_t *types, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (hwloc_topology_set_type_filter(hwloc, types[i], HWLOC_TYPE_FILTER_KEEP_ALL) < 0)
+			return -errno;
+	return 0;
+}
+
+static int configure(hwloc_topology_t hwloc, bool with_caches, bool with_devices)
 {
 	/*
 	 * normal objects between machine and CPU that a selector can mean; what is not kept is not
 	 * read
 	 */
-	static const hwloc_obj_type_t kept[] = {
-		HWLOC_OBJ_PACKAGE, HWLOC_OBJ_DIE,     HWLOC_OBJ_CORE,	 HWLOC_OBJ_L1CACHE,
-		HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L5CACHE,
-	};
+	static const hwloc_obj_type_t places[] = { HWLOC_OBJ_PACKAGE, HWLOC_OBJ_DIE,
+						   HWLOC_OBJ_CORE };
+	static const hwloc_obj_type_t caches[] = { HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE,
+						   HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE,
+						   HWLOC_OBJ_L5CACHE };
+	/* without OS devices no library of a graphics card is asked for them */
+	static const hwloc_obj_type_t devices[] = { HWLOC_OBJ_BRIDGE, HWLOC_OBJ_PCI_DEVICE };
 	unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
+	int r;
 
 #if HWLOC_API_VERSION >= 0x00020800
 	flags |= HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
@@ -808,16 +820,12 @@ static int configure(hwloc_topology_t hwloc, bool with_devices)
 	if (hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_GROUP,
 					   HWLOC_TYPE_FILTER_KEEP_STRUCTURE) < 0)
 		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (hwloc_topology_set_type_filter(hwloc, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL) < 0)
-			return -errno;
-	/* without OS devices no library of a graphics card is asked for them */
-	if (with_devices && (hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_BRIDGE,
-							    HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-			     hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE,
-							    HWLOC_TYPE_FILTER_KEEP_ALL) < 0))
-		return -errno;
-	return 0;
+	r = keep(hwloc, places, ARRAY_SIZE(places));
+	if (!r && with_caches)
+		r = keep(hwloc, caches, ARRAY_SIZE(caches));
+	if (!r && with_devices)
+		r = keep(hwloc, devices, ARRAY_SIZE(devices));
+	return r;
 }
 
 /* hwloc finds a CPU by a walk over all of them; selectors ask for every CPU. */
@@ -844,7 +852,8 @@ static void topology_freep(struct topology **topology)
 	topology_free(*topology);
 }
 
-static int load(const struct root *root, bool with_devices, struct topology *topology)
+static int load(const struct root *root, bool with_caches, bool with_devices,
+		struct topology *topology)
 {
 	int r = set_environment(root);
 
@@ -852,7 +861,7 @@ static int load(const struct root *root, bool with_devices, struct topology *top
 		return r;
 	if (hwloc_topology_init(&topology->hwloc) < 0)
 		return -ENOMEM;
-	r = configure(topology->hwloc, with_devices);
+	r = configure(topology->hwloc, with_caches, with_devices);
 	if (r)
 		return r;
 	errno = 0;
@@ -862,14 +871,15 @@ static int load(const struct root *root, bool with_devices, struct topology *top
 	return index_pus(topology);
 }
 
-int topology_load(const struct root *root, bool with_devices, struct topology **ret_topology)
+int topology_load(const struct root *root, bool with_caches, bool with_devices,
+		  struct topology **ret_topology)
 {
 	_cleanup_(topology_freep) struct topology *topology = calloc(1, sizeof(*topology));
 	int r;
 
 	if (!topology)
 		return -ENOMEM;
-	r = load(root, with_devices, topology);
+	r = load(root, with_caches, with_devices, topology);
 	unsetenv("HWLOC_HIDE_ERRORS");
 	unsetenv("HWLOC_FSROOT");
 	unsetenv("HWLOC_THISSYSTEM");

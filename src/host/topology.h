@@ -31,10 +31,10 @@ int topology_read_machine(const struct root *root, struct machine *ret_machine) 
 /*
  * Loads hwloc's view of the machine below @root: the whole machine, disallowed CPUs included,
  * without anything of the running machine where @root is another. The caller's HWLOC_* variables do
- * not matter, and are gone from the environment afterwards. PCI devices are looked for only where
- * @with_devices. Returns 0 or -errno.
+ * not matter, and are gone from the environment afterwards. Caches, most of what there is, and PCI
+ * devices are looked for only where asked. Returns 0 or -errno.
  */
-int topology_load(const struct root *root, bool with_devices,
+int topology_load(const struct root *root, bool with_caches, bool with_devices,
 		  struct topology **ret_topology) _must_check_;
 void topology_free(struct topology *topology);
 

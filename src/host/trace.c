@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/profile.h"
+#include "host/methods.h"
 #include "host/root.h"
 #include "host/writer.h"
 
@@ -84,30 +85,38 @@ static void enlarge_buffer(const struct step_env *env, const char *instance)
 		return;
 }
 
-/* A trace is a help, not a condition: without it a failure is told less well. */
-static int apply(struct step *step, struct step_env *env)
+static int make(const struct step_env *env, const char *instance)
 {
-	struct item *item = &step->items[0];
-	const char *instance = item->object + 1;
 	int r = writer_mkdir(env, instance);
 
 	if (r == -EEXIST) /* of a cpuoff that was killed */
 		r = write_setting(env, instance, "trace", "");
-	if (!r) {
-		item->state = STATE_APPLIED;
+	if (!r)
 		r = write_setting(env, instance, "trace_clock", "mono");
-	}
 	if (!r && env->profile)
 		enlarge_buffer(env, instance);
-	if (!r)
-		r = write_setting(env, instance, "events/cpuhp/enable", "1");
-	if (r) {
-		item->error = -r;
-		if (item->state != STATE_APPLIED)
-			item->state = STATE_FAILED;
-		return 0;
-	}
-	env->trace_instance = instance;
+	return r ? r : write_setting(env, instance, "events/cpuhp/enable", "1");
+}
+
+bool trace_begin(struct step_env *env)
+{
+	if (!env->trace_instance || env->is_tracing)
+		return false;
+	env->is_tracing = true;
+	return !make(env, env->trace_instance);
+}
+
+/*
+ * The instance may be there from here on, and goes with the others. Where CPUs go one by one and no
+ * profile is wanted it is made only when somebody asks: its buffers take the kernel as long as many
+ * CPUs do, and most operations never look at them.
+ */
+static int apply(struct step *step, struct step_env *env)
+{
+	step->items[0].state = STATE_APPLIED;
+	env->trace_instance = step->items[0].object + 1;
+	if (env->profile || (env->method && env->method->takes_several))
+		trace_begin(env);
 	return 0;
 }
 
@@ -118,6 +127,7 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 	(void)step;
 	trace_read_profile(env);
 	env->trace_instance = NULL;
+	env->is_tracing = false;
 	r = writer_rmdir(env, item->object + 1);
 	return r == -ENOENT ? 0 : r;
 }

@@ -12,6 +12,13 @@
 extern const struct step_kind trace_kind;
 
 /*
+ * Makes the instance, once the step is in force: the first CPU that does not go or come back asks
+ * for it. Returns true where it records from now on and did not before; a trace is a help, not a
+ * condition, and without it a failure is told less well. Allocates nothing that undoing needs.
+ */
+bool trace_begin(struct step_env *env);
+
+/*
  * The callback that failed last on @cpu, from the trace in force. Allocates nothing that undoing
  * needs. Returns false, @callback untouched, where no trace is in force or it shows no failure.
  */

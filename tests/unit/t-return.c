@@ -70,8 +70,7 @@ static void test_trace(void)
 	fake_reset(8);
 	fake.is_live = fake.has_tracefs = true;
 	take("6-7", SCENE_ID);
-	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 mkdir cpu6=1 cpu7=1 rcu=0 rmdir",
-		   "with a trace");
+	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu6=1 cpu7=1 rcu=0", "with a trace");
 }
 
 static void test_scope(void)

@@ -493,8 +493,10 @@ repair() {
 
 # ---- what arrives on the target ----------------------------------------------------
 
+watched="sched/sched_migrate_task sched/sched_wakeup_new sched/sched_switch irq/irq_handler_entry"
+
 # watch_arrivals FIRST - from the moment when the first CPU begins to go record tasks
-# that come to CPUs from this one on
+# and interrupts that come to CPUs from this one on
 watch_arrivals() {
 	echo 0 >$T/tracing_on
 	echo global >$T/trace_clock
@@ -503,8 +505,9 @@ watch_arrivals() {
 	echo "target_cpu >= $1 && comm ~ \"vm*\"" >$T/events/sched/sched_wakeup_new/filter
 	echo "CPU >= $1 && (next_comm ~ \"vm*\" || next_comm ~ \"kworker/u*\")" \
 		>$T/events/sched/sched_switch/filter
-	for event in sched_migrate_task sched_wakeup_new sched_switch; do
-		echo 1 >$T/events/sched/$event/enable
+	echo "CPU >= $1" >$T/events/irq/irq_handler_entry/filter
+	for event in $watched; do
+		echo 1 >$T/events/"$event"/enable
 	done
 	# On the way down: a tracing instance that is made calls back on all CPUs, too
 	for event in cpuhp_enter cpuhp_multi_enter; do
@@ -515,7 +518,7 @@ watch_arrivals() {
 
 # count_arrivals - end the record, when the CPUs are off: $arrived tasks migrated to the
 # target (but for workers that belong to its CPUs and are new), $born ones of the load began there, the load was switched to there $ran times,
-# unbound workers $worked times
+# unbound workers $worked times, $interrupted interrupts were delivered there
 count_arrivals() {
 	read -r began <$T/tracing_on
 	echo 0 >$T/tracing_on
@@ -523,9 +526,9 @@ count_arrivals() {
 		sed '/^#/d; s/^/!/' $T/events/cpuhp/$event/trigger >/tmp/trigger
 		cat /tmp/trigger >$T/events/cpuhp/$event/trigger
 	done
-	for event in sched_migrate_task sched_wakeup_new sched_switch; do
-		echo 0 >$T/events/sched/$event/enable
-		echo 0 >$T/events/sched/$event/filter
+	for event in $watched; do
+		echo 0 >$T/events/"$event"/enable
+		echo 0 >$T/events/"$event"/filter
 	done
 	awk '
 		/ sched_migrate_task: comm=kworker\/[0-9]/ { next }
@@ -533,8 +536,10 @@ count_arrivals() {
 		/ sched_wakeup_new: / { born++ }
 		/ sched_switch: .*next_comm=vm/ { ran++ }
 		/ sched_switch: .*next_comm=kworker/ { worked++ }
-		END { print arrived + 0, born + 0, ran + 0, worked + 0 }' $T/trace >/tmp/arrivals
-	read -r arrived born ran worked </tmp/arrivals
+		/ irq_handler_entry: / { interrupted++ }
+		END { print arrived + 0, born + 0, ran + 0, worked + 0, interrupted + 0 }' \
+		$T/trace >/tmp/arrivals
+	read -r arrived born ran worked interrupted </tmp/arrivals
 	# Who they were
 	sed -n 's/.* sched_migrate_task: comm=\([^ ]*\) .*/\1/p' $T/trace |
 		sort | uniq -c | sort -nr | head -n 10 | sed 's/^/#   arrived: /' >/tmp/arrived
