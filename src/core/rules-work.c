@@ -61,6 +61,28 @@ static enum severity weigh_pinned(const struct facts *facts)
 	return SEVERITY_NOTE;
 }
 
+/* They run where their CPU is until the kernel moves them: sched_setaffinity(2) answers EBUSY. */
+static char *check_deadline_tasks(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	_cleanup_free_ char *names = strdup("");
+	size_t nr = 0;
+
+	for (size_t i = 0; facts->tasks && i < facts->tasks->nr; i++) {
+		const struct task *task = &facts->tasks->list[i];
+
+		if (task->bandwidth <= 0 || !hwloc_bitmap_isset(facts->target, task->cpu))
+			continue;
+		hwloc_bitmap_set(cpus, task->cpu);
+		names = rules_add_name(names, nr++, "%d %s on %u", (int)task->tid, task->comm,
+				       task->cpu);
+	}
+	if (!nr)
+		return NULL;
+	return util_asprintf("%zu deadline task%s run on the target and cannot be given another "
+			     "mask: %s",
+			     nr, nr == 1 ? "" : "s", names ? names : "");
+}
+
 static char *check_vcpus(const struct facts *facts, hwloc_bitmap_t cpus)
 {
 	return rules_tell_names(&facts->workers.vcpus, facts, cpus,
@@ -243,6 +265,10 @@ const struct rule rules_work[] = {
 	  .what = "Threads are pinned to the selection alone; real-time ones refuse.",
 	  .remedy = "They run on other CPUs meanwhile and get their masks back; --pinned=move "
 		    "accepts that, --pinned=refuse refuses." },
+	{ "deadline-tasks", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_OFFLINE,
+	  .check = check_deadline_tasks, .reads = "/proc/*/task/*/stat, sched_getattr(2)",
+	  .what = "Deadline tasks run on the selection; their masks cannot be changed.",
+	  .remedy = "The kernel moves them, with a partition at once and else as their CPU goes." },
 	{ "vcpus-pinned", SEVERITY_WARN, SEVERITY_WARN, .when = RULE_OFFLINE, .check = check_vcpus,
 	  .reads = "/proc/*/task/*/comm, cmdline",
 	  .what = "Virtual CPUs of guests are pinned to the selection alone.",
