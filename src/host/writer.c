@@ -202,36 +202,74 @@ static bool advances(const struct step_env *env, const struct watched *watched, 
 	return true;
 }
 
-/* The callback that a CPU's item is in, or the first function of the child's kernel stack that is
- * not waiting as such; "" if unknown. */
+/* kernel/cpu.c: the thread of each CPU that runs its callbacks. Returns 0 where there is none. */
+static pid_t find_hotplug_thread(const struct root *root, unsigned int cpu)
+{
+	char wanted[32], path[64], comm[32];
+	DIR *dir = root_opendir(root, "proc");
+	const struct dirent *entry;
+	long found = 0, pid;
+
+	snprintf(wanted, sizeof(wanted), "cpuhp/%u", cpu);
+	while (!found && dir && (entry = readdir(dir))) {
+		if (util_parse_long(entry->d_name, 1, INT_MAX, &pid))
+			continue;
+		snprintf(path, sizeof(path), "proc/%ld/comm", pid);
+		if (!root_read_buffer(root, path, comm, sizeof(comm)) && !strcmp(comm, wanted))
+			found = pid;
+	}
+	if (dir)
+		closedir(dir);
+	return (pid_t)found;
+}
+
+/* True for a function in which others are waited for, or there is nothing to do. */
+static bool is_waiting(const char *function)
+{
+	static const char *const names[] = { "schedule",     "wait_for_",	  "__wait_for_",
+					     "cpuhp_",	     "__cpuhp_",	  "msleep",
+					     "__flush_work", "smpboot_thread_fn", "kthread+",
+					     "ret_from_fork" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(function, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* The first function of a thread's kernel stack that does something. */
+static bool find_in_stack(const struct root *root, pid_t pid, char *where, size_t size)
+{
+	char path[64], stack[4096], *line, *rest = stack;
+
+	snprintf(path, sizeof(path), "proc/%d/stack", (int)pid);
+	if (root_read_buffer(root, path, stack, sizeof(stack)))
+		return false;
+	while ((line = strsep(&rest, "\n"))) {
+		const char *function = strchr(line, ' ');
+
+		if (!function++ || is_waiting(function))
+			continue;
+		snprintf(where, size, "%.*s", (int)strcspn(function, "+"), function);
+		return true;
+	}
+	return false;
+}
+
+/* The function of the kernel that the change of @item's CPU is in, as the trace has it, or the
+ * stack of the CPU's own thread, or the child's; "" if unknown. */
 static void find_where(const struct writer *writer, const struct step_env *env,
 		       const struct item *item, char *where, size_t size)
 {
-	static const char *const waiting[] = { "schedule", "wait_for_", "__wait_for_",
-					       "cpuhp_",   "__cpuhp_",	"msleep" };
-	char path[64], stack[4096], *line, *rest = stack;
+	unsigned int cpu = item ? (unsigned int)item->id : CPU_NONE;
+	pid_t thread;
 
 	where[0] = '\0';
-	if (!root_is_live(writer->root) ||
-	    (item && trace_running_callback(env, (unsigned int)item->id, where, size)))
+	if (!root_is_live(writer->root) || (item && trace_running_callback(env, cpu, where, size)))
 		return;
-	snprintf(path, sizeof(path), "proc/%d/stack", (int)writer->pid);
-	if (root_read_buffer(writer->root, path, stack, sizeof(stack)))
-		return;
-	while ((line = strsep(&rest, "\n"))) {
-		bool is_waiting = false;
-		char *name = strchr(line, ' ');
-
-		if (!name++)
-			continue;
-		name[strcspn(name, "+")] = '\0';
-		for (size_t i = 0; i < ARRAY_SIZE(waiting); i++)
-			is_waiting |= !strncmp(name, waiting[i], strlen(waiting[i]));
-		if (is_waiting && rest)
-			continue;
-		snprintf(where, size, "%s", name);
-		return;
-	}
+	thread = item ? find_hotplug_thread(writer->root, cpu) : 0;
+	if (!thread || !find_in_stack(writer->root, thread, where, size))
+		find_in_stack(writer->root, writer->pid, where, size);
 }
 
 static void report(const struct writer *writer, const struct step_env *env,
