@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #define SUFFIX	    ".json"
+#define TEMPORARY   ".new"
 #define JOURNAL_MAX (256UL << 20)
 
 struct state {
@@ -137,6 +138,33 @@ bool state_has_lock(const struct state *state)
 	return !faccessat(state->fd, "lock", F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
+static DIR *open_directory(const struct state *state)
+{
+	int fd = openat(state->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
+/* What a cpuoff left that was killed before its journal had its name: nothing was done by then. */
+static void remove_temporaries(const struct state *state)
+{
+	DIR *dir = open_directory(state);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		size_t length = strlen(entry->d_name);
+
+		if (entry->d_name[0] == '.' && length > strlen(TEMPORARY) &&
+		    !strcmp(entry->d_name + length - strlen(TEMPORARY), TEMPORARY))
+			unlinkat(state->fd, entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 int state_lock(struct state *state, pid_t *ret_holder)
 {
 	struct flock process = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -162,6 +190,7 @@ int state_lock(struct state *state, pid_t *ret_holder)
 		fcntl(state->lock_fd, F_SETLK, &process);
 		return r;
 	}
+	remove_temporaries(state);
 	return 0;
 }
 
@@ -198,20 +227,14 @@ static int add_id(char ***ids, size_t *nr, const char *name)
 
 int state_list(const struct state *state, char ***ret_ids, size_t *ret_nr)
 {
-	int fd = openat(state->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	DIR *dir = open_directory(state);
 	struct dirent *entry;
 	char **ids = NULL;
 	size_t nr = 0;
-	DIR *dir;
+	int r = 0;
 
-	if (fd < 0)
+	if (!dir)
 		return -errno;
-	dir = fdopendir(fd);
-	if (!dir) {
-		r = -errno;
-		close(fd);
-		return r;
-	}
 	while (!r && (entry = readdir(dir)))
 		r = add_id(&ids, &nr, entry->d_name);
 	closedir(dir);
@@ -290,7 +313,7 @@ int state_write(const struct state *state, const char *id, const char *text, siz
 	int r;
 
 	snprintf(name, sizeof(name), "%s" SUFFIX, id);
-	snprintf(temporary, sizeof(temporary), ".%s.new", id);
+	snprintf(temporary, sizeof(temporary), ".%s" TEMPORARY, id);
 	unlinkat(state->fd, temporary, 0); /* what a killed cpuoff left */
 	fd = openat(state->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0644);

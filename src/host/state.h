@@ -37,7 +37,8 @@ bool state_has_lock(const struct state *state);
  * Takes the lock, without waiting. Two locks make it: one that dies with this process, and one that
  * the writer child inherits, so that nobody starts while a write of a dead cpuoff is still in the
  * kernel. Returns 0; -EAGAIN where another cpuoff runs, -EBUSY where only the writer of a dead one
- * is left, with its pid in @ret_holder (0 if unknown); or -errno.
+ * is left, with its pid in @ret_holder (0 if unknown); or -errno. Files that a killed one had begun
+ * to write are removed with it.
  */
 int state_lock(struct state *state, pid_t *ret_holder) _must_check_;
 

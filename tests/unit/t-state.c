@@ -272,9 +272,15 @@ static void test_lock(struct state *state)
 	is_int(state_lock(state, &holder), -EAGAIN, "another process holds the lock");
 	is_int(holder, other, "its pid is told");
 	is_int(temp_mode("run/cpuoff/lock"), 0600, "only its owner may touch it");
+	temp_write("run/cpuoff/.killed.new", "half");
+	temp_write("run/cpuoff/.other", "left");
 	is_int(state_lock(state, &holder), -EAGAIN, "it still does");
+	ok(!access(temp_path("run/cpuoff/.killed.new"), F_OK), "its half-written file is its own");
 	reap(other, fd);
 	is_int(state_lock(state, &holder), 0, "it is gone, and so is its lock");
+	ok(access(temp_path("run/cpuoff/.killed.new"), F_OK), "and what it had half written");
+	ok(!access(temp_path("run/cpuoff/.other"), F_OK), "but nothing else");
+	is_int(unlink(temp_path("run/cpuoff/.other")), 0, "which is removed here");
 	is_int(holder, 0, "nobody else holds it");
 	is_int(state_lock(state, &holder), 0, "who has it may take it again");
 }
