@@ -10,6 +10,8 @@
 
 #include <linux/magic.h>
 
+#include "host/names.h"
+
 /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
 #define INIT_PID_NAMESPACE "pid:[4026531836]"
 
@@ -119,23 +121,20 @@ static int read_scheduler(const struct root *root, struct platform *platform)
 static int read_device(const struct root *root, hwloc_const_bitmap_t target, const char *device,
 		       hwloc_bitmap_t one, struct named_list *channels)
 {
-	DIR *dir = root_opendir(root, "sys/bus/vmbus/devices/%s/channels", device);
-	const struct dirent *entry;
-	int r = 0;
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(root, &names, "sys/bus/vmbus/devices/%s/channels", device);
 
-	while (!r && dir && (entry = readdir(dir))) {
+	for (size_t i = 0; !r && i < names.nr; i++) {
+		const char *name = names.list[i];
 		long cpu;
 
-		if (entry->d_name[0] == '.' ||
-		    root_read_long(root, &cpu, "sys/bus/vmbus/devices/%s/channels/%s/cpu", device,
-				   entry->d_name) ||
+		if (root_read_long(root, &cpu, "sys/bus/vmbus/devices/%s/channels/%s/cpu", device,
+				   name) ||
 		    cpu < 0 || !hwloc_bitmap_isset(target, (unsigned int)cpu))
 			continue;
 		hwloc_bitmap_only(one, (unsigned int)cpu);
-		r = named_add(channels, one, 0, "%s/channels/%s/cpu", device, entry->d_name);
+		r = named_add(channels, one, 0, "%s/channels/%s/cpu", device, name);
 	}
-	if (dir)
-		closedir(dir);
 	return r;
 }
 
@@ -143,36 +142,30 @@ static int read_channels(const struct root *root, hwloc_const_bitmap_t target,
 			 struct named_list *channels)
 {
 	_cleanup_cpus_ hwloc_bitmap_t one = hwloc_bitmap_alloc();
-	DIR *dir = one ? root_opendir(root, "sys/bus/vmbus/devices") : NULL;
-	const struct dirent *entry;
-	int r = one ? 0 : -ENOMEM;
+	_cleanup_names_ struct names names = { 0 };
+	int r = one ? names_list(root, &names, "sys/bus/vmbus/devices") : -ENOMEM;
 
-	while (!r && dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			r = read_device(root, target, entry->d_name, one, channels);
-	if (dir)
-		closedir(dir);
+	for (size_t i = 0; !r && i < names.nr; i++)
+		r = read_device(root, target, names.list[i], one, channels);
 	return r;
 }
 
 /* drivers/powercap/intel_rapl_common.c: a zone of a socket is called "package-1". */
 static int read_power(const struct root *root, struct named_list *power)
 {
-	DIR *dir = root_opendir(root, "sys/class/powercap");
-	const struct dirent *entry;
-	int r = 0;
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(root, &names, "sys/class/powercap");
 
-	while (!r && dir && (entry = readdir(dir))) {
+	for (size_t i = 0; !r && i < names.nr; i++) {
+		const char *zone = names.list[i];
 		_cleanup_free_ char *name = NULL;
 		long socket;
 
-		if (!strncmp(entry->d_name, "intel-rapl:", 11) &&
-		    !root_read(root, &name, "sys/class/powercap/%s/name", entry->d_name) &&
+		if (!strncmp(zone, "intel-rapl:", 11) &&
+		    !root_read(root, &name, "sys/class/powercap/%s/name", zone) &&
 		    sscanf(name, "package-%ld", &socket) == 1)
-			r = named_add(power, NULL, socket, "%s", entry->d_name);
+			r = named_add(power, NULL, socket, "%s", zone);
 	}
-	if (dir)
-		closedir(dir);
 	return r;
 }
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/names.h"
+
 #define WAIT_SECONDS 0.5
 #define WAIT_PAUSE   0.05
 #define DISKS_MAX    64
@@ -136,22 +138,18 @@ static int find_stalled(const struct root *root, const struct machine *machine,
 
 static int find_fabrics(const struct root *root, struct named_list *fabrics)
 {
-	DIR *dir = root_opendir(root, "sys/class/nvme");
-	const struct dirent *entry;
-	int r = 0;
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(root, &names, "sys/class/nvme");
 
-	while (!r && dir && (entry = readdir(dir))) {
+	for (size_t i = 0; !r && i < names.nr; i++) {
 		_cleanup_free_ char *transport = NULL;
 
-		if (entry->d_name[0] == '.' ||
-		    root_read(root, &transport, "sys/class/nvme/%s/transport", entry->d_name))
+		if (root_read(root, &transport, "sys/class/nvme/%s/transport", names.list[i]))
 			continue;
 		if (!strcmp(transport, "tcp") || !strcmp(transport, "rdma") ||
 		    !strcmp(transport, "fc"))
-			r = named_add(fabrics, NULL, 0, "%s (%s)", entry->d_name, transport);
+			r = named_add(fabrics, NULL, 0, "%s (%s)", names.list[i], transport);
 	}
-	if (dir)
-		closedir(dir);
 	return r;
 }
 
