@@ -57,8 +57,11 @@ static void print_step_failures(const struct report *report, const struct run *r
 		if (step->kind->is_per_cpu)
 			print_failure(report, run, item);
 		else if (!report->options->quiet)
-			fprintf(stderr, "cpuoff: warning: %s: %s could not be changed: %s\n",
-				step->kind->name, item->object, strerror(item->error));
+			fprintf(stderr, "cpuoff: warning: %s: %s %s: %s\n", step->kind->name,
+				item->object,
+				item->error == ETIMEDOUT ? "does not answer"
+							 : "could not be changed",
+				strerror(item->error));
 	}
 }
 

@@ -11,7 +11,11 @@
 #include "host/root.h"
 #include "host/tasks.h"
 
-#define ANSWER_SECONDS 1
+/* One that is awake answers at once. After each change of the CPUs it sleeps for its interval, of
+ * ten seconds unless configured otherwise, moves no interrupt, and then reads the two messages that
+ * its socket can hold. */
+#define ANSWER_MILLISECONDS 300
+#define INTERVAL_SECONDS    12
 
 /* irqbalance reads no longer message. */
 #define MESSAGE_SIZE 500
@@ -38,17 +42,15 @@ static socklen_t make_address(unsigned int version, unsigned long long pid,
 
 /* Returns a descriptor, -ENOENT where that process does not listen, -ETIMEDOUT, or another -errno.
  */
-static int connect_to(unsigned long long pid)
+static int connect_to(unsigned long long pid, const struct timeval *limit)
 {
-	const struct timeval limit = { .tv_sec = ANSWER_SECONDS };
-
 	for (unsigned int version = 0; version < 3; version++) {
 		_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		struct sockaddr_un address;
 		socklen_t length = make_address(version, pid, &address);
 
-		if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
-		    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0)
+		if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, limit, sizeof(*limit)) < 0 ||
+		    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, limit, sizeof(*limit)) < 0)
 			return -errno;
 		if (!connect(fd, (const struct sockaddr *)&address, length))
 			return steal_fd(&fd);
@@ -96,29 +98,48 @@ static int send_message(int fd, char *message)
 	return (size_t)n == data.iov_len ? 0 : -EIO;
 }
 
-/*
- * Tells it which CPUs to avoid. That it closes the connection is its only sign of having read the
- * message; a busy one reads it later, so *ret_sent says whether it is on its way. Allocates
- * nothing. Returns 0 or -errno.
- */
-static int tell(unsigned long long pid, const char *cpus, bool *ret_sent)
+/* Sends it which CPUs to avoid; returns the connection, or -errno. */
+static int send_cpus(unsigned long long pid, const char *cpus, const struct timeval *limit)
 {
-	_cleanup_close_ int fd = connect_to(pid);
-	char message[MESSAGE_SIZE], byte;
-	ssize_t n;
+	_cleanup_close_ int fd = connect_to(pid, limit);
+	char message[MESSAGE_SIZE];
 	int r = fd;
 
-	*ret_sent = false;
 	snprintf(message, sizeof(message), "settings cpus %s", cpus);
 	if (r >= 0)
 		r = send_message(fd, message);
-	if (r)
-		return r;
-	*ret_sent = true;
+	return r < 0 ? r : steal_fd(&fd);
+}
+
+/*
+ * Tells it to avoid @cpus, and waits until it has read that: its only sign is that it closes the
+ * connection. -ETIMEDOUT with *ret_sent set: it reads the message later. Allocates nothing.
+ */
+static int ban(unsigned long long pid, const char *cpus, bool *ret_sent)
+{
+	const struct timeval limit = { .tv_usec = ANSWER_MILLISECONDS * 1000 };
+	_cleanup_close_ int fd = send_cpus(pid, cpus, &limit);
+	char byte;
+	ssize_t n;
+
+	*ret_sent = fd >= 0;
+	if (fd < 0)
+		return fd;
 	do {
 		n = recv(fd, &byte, 1, 0);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 && errno == EAGAIN ? -ETIMEDOUT : 0;
+}
+
+/* Tells it to avoid what it is configured to avoid. Waits for no answer, but for a place for the
+ * message, since one that is lost would keep it from these CPUs for good. Allocates nothing. */
+static int unban(unsigned long long pid)
+{
+	const struct timeval limit = { .tv_sec = INTERVAL_SECONDS };
+	_cleanup_close_ int fd = send_cpus(pid, "NULL", &limit);
+
+	/* one that has ended has taken its list with it */
+	return fd >= 0 || fd == -ENOENT ? 0 : fd;
 }
 
 /* ---- planning ---------------------------------------------------------------------------- */
@@ -202,11 +223,12 @@ static int plan_process(struct step *step, const struct step_env *env, pid_t pro
 		       : -ENOMEM;
 }
 
+/* On the way back nothing is kept from CPUs that interrupts may have again. */
 static int describe(struct step *step, struct step_env *env)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && env->tasks && i < env->tasks->nr; i++) {
+	for (size_t i = 0; !r && !env->is_return && env->tasks && i < env->tasks->nr; i++) {
 		const struct task *task = &env->tasks->list[i];
 
 		if (task->pid == task->tid && !strcmp(task->comm, "irqbalance"))
@@ -223,7 +245,7 @@ static int apply(struct step *step, struct step_env *env)
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
 		bool is_sent;
-		int r = tell(item->id, item->after, &is_sent);
+		int r = ban(item->id, item->after, &is_sent);
 
 		item->state = is_sent ? STATE_APPLIED : STATE_FAILED;
 		item->error = r == -ENOENT ? 0 : -r;
@@ -236,16 +258,14 @@ static int undo(struct step *step, struct step_env *env)
 {
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
-		bool is_sent;
 		int r;
 
 		if (!item_is_in_force(step, item))
 			continue;
-		r = tell(item->id, "NULL", &is_sent);
-		if (r == -ENOENT) /* it ended, and its list with it */
-			r = 0;
-		item->error = -r;
-		if (!r || is_sent || env->is_return)
+		r = unban(item->id);
+		if (r)
+			item->error = -r;
+		if (!r || env->is_return)
 			item->state = STATE_UNDONE;
 	}
 	return 0;

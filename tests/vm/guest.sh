@@ -199,6 +199,11 @@ json_is() {
 	is "$1" "$(json "$2" 2>&1)" "$3"
 }
 
+# items KIND - what the plan that `run` had in JSON has of this kind, a line each
+items() {
+	jq -r --arg kind "$1" '.steps[] | select(.kind == $kind) | "\(.object): \(.before) -> \(.after)"' $out
+}
+
 # ---- the machine -----------------------------------------------------------------
 
 online() {
