@@ -834,6 +834,25 @@ static const struct item *find_origin(const struct step *step, const struct step
 	return NULL;
 }
 
+/*
+ * A thread that asks for all CPUs while they return one after another is given those that are
+ * there, and kernels that keep no wishes (6.1) leave it at that: all that stayed, and a part of
+ * those that went.
+ */
+static bool was_cut_short(const struct step_env *env, pid_t tid, const char *list)
+{
+	bool has_one = false, lacks_one = false;
+	unsigned int cpu;
+
+	if (env->cgroups->keeps_masks || !looks_unpinned(env, tid, list))
+		return false;
+	cpus_foreach(cpu, env->target) {
+		has_one |= cpus_text_has(list, cpu);
+		lacks_one |= !cpus_text_has(list, cpu);
+	}
+	return has_one && lacks_one;
+}
+
 /* Threads made after all of the record have inherited their masks from it. Returns true where one
  * was changed. */
 static bool widen_child(const struct step *step, const struct step_env *env,
@@ -847,6 +866,10 @@ static bool widen_child(const struct step *step, const struct step_env *env,
 	if (read_thread_stat(env->root, pid, tid, &fields) || fields.start <= newest ||
 	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
 		return false;
+	if (was_cut_short(env, tid, list))
+		return !put_back_mask(tid, UNPINNED) &&
+		       !read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) &&
+		       !was_cut_short(env, tid, list);
 	origin = find_origin(step, env, pid != tid ? pid : fields.parent, list);
 	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */
 	if (!origin || !strcmp(origin->before, origin->after) || put_back_mask(tid, origin->before))
