@@ -37,7 +37,52 @@ struct item *step_add_item(struct step *step, unsigned long long id, const char 
 		return NULL;
 	}
 	items[step->nr_items] = added;
+	step->is_unsorted |= step->nr_items && id < items[step->nr_items - 1].id;
 	return &items[step->nr_items++];
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct item *one = a, *other = b;
+
+	return (one->id > other->id) - (one->id < other->id);
+}
+
+void step_sort_items(struct step *step)
+{
+	if (step->is_unsorted)
+		qsort(step->items, step->nr_items, sizeof(*step->items), compare_ids);
+	step->is_unsorted = false;
+}
+
+/* Where the search for @id begins: everything before has a lower one. */
+static size_t find_start(const struct step *step, unsigned long long id)
+{
+	size_t low = 0, high = step->is_unsorted ? 0 : step->nr_items;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (step->items[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* True where an item of @id may be at @index or behind it. */
+static bool may_follow(const struct step *step, size_t index, unsigned long long id)
+{
+	return index < step->nr_items && (step->is_unsorted || step->items[index].id == id);
+}
+
+const struct item *step_find_item(const struct step *step, unsigned long long id)
+{
+	for (size_t i = find_start(step, id); may_follow(step, i, id); i++)
+		if (step->items[i].id == id)
+			return &step->items[i];
+	return NULL;
 }
 
 void step_free(struct step *step)
@@ -180,8 +225,9 @@ static const struct item *find_item(const struct operation *operation, const str
 {
 	for (size_t i = 0; i < operation->nr_steps; i++) {
 		const struct step *step = &operation->steps[i];
+		size_t j = step->kind == kind ? find_start(step, id) : step->nr_items;
 
-		for (size_t j = 0; step->kind == kind && j < step->nr_items; j++) {
+		for (; may_follow(step, j, id); j++) {
 			const struct item *item = &step->items[j];
 
 			if (item->id == id && item->stamp == stamp &&

@@ -53,6 +53,7 @@ struct step {
 	enum step_state state;
 	struct item *items;
 	size_t nr_items;
+	bool is_unsorted; /* the ids do not ascend */
 };
 
 struct cgroups;
@@ -169,6 +170,15 @@ struct operation {
  */
 struct item *step_add_item(struct step *step, unsigned long long id, const char *before,
 			   const char *after, const char *object_fmt, ...) _printf_(5, 6);
+
+/* Sorts the items by their ids. What step_add_item() has returned is not valid any longer. */
+void step_sort_items(struct step *step);
+
+/*
+ * The first item of this id, or NULL. Those that have the same id follow it where the items are
+ * sorted.
+ */
+const struct item *step_find_item(const struct step *step, unsigned long long id);
 
 void step_free(struct step *step);
 

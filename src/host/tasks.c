@@ -583,13 +583,6 @@ static int add_record(struct step *step, const struct step_env *env, const struc
 	return 0;
 }
 
-static int compare_items(const void *a, const void *b)
-{
-	const struct item *one = a, *other = b;
-
-	return (one->id > other->id) - (one->id < other->id);
-}
-
 static int describe_affinity(struct step *step, struct step_env *env)
 {
 	if (env->is_return || !env->tasks)
@@ -611,8 +604,7 @@ static int describe_affinity(struct step *step, struct step_env *env)
 	if (env->cgroups->keeps_masks)
 		step->undo_rank = RANK_BEFORE_OTHERS;
 	/* the way back looks parents up by their ids */
-	if (step->nr_items)
-		qsort(step->items, step->nr_items, sizeof(*step->items), compare_items);
+	step_sort_items(step);
 	return 0;
 }
 
@@ -800,13 +792,6 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 	return r == -ESRCH ? 0 : r;
 }
 
-static const struct item *find_item(const struct step *step, pid_t tid)
-{
-	struct item key = { .id = (unsigned long long)tid };
-
-	return bsearch(&key, step->items, step->nr_items, sizeof(key), compare_items);
-}
-
 /* More generations than this between a thread and one of the record are not followed. */
 #define GENERATIONS 64
 
@@ -821,7 +806,7 @@ static const struct item *find_origin(const struct step *step, const struct step
 	struct stat_fields fields;
 
 	for (int i = 0; i < GENERATIONS && ancestor > 1; i++, ancestor = fields.parent) {
-		const struct item *item = find_item(step, ancestor);
+		const struct item *item = step_find_item(step, (unsigned long long)ancestor);
 
 		if (item && !strcmp(item->after, list))
 			return item;

@@ -264,6 +264,55 @@ static void test_operation(void)
 	is_int((long long)operation.nr_steps, 0, "nothing is left of it");
 }
 
+static struct item *add_item(struct step *step, unsigned long long id, unsigned long long stamp,
+			     const char *before)
+{
+	struct item *item = step_add_item(step, id, before, "x", "object of %s", before);
+
+	item->stamp = stamp;
+	item->state = STATE_APPLIED;
+	return item;
+}
+
+/* Ids in and out of order, twice the same one with another stamp, and two operations */
+static void test_find(void)
+{
+	struct operation a = { 0 }, b = { 0 };
+	const struct operation *const others[] = { &a, &b };
+	const struct step_env env = { .others = others, .nr_others = 2 };
+	struct step *step = operation_add_step(&a, &cpu_kind);
+
+	step->state = STATE_APPLIED;
+	for (unsigned int i = 0; i < 3; i++)
+		add_item(step, 10 * i, 1, i ? i == 1 ? "ten" : "twenty" : "zero");
+	add_item(step, 20, 2, "twenty again");
+	add_item(step, 30, 1, "thirty")->state = STATE_UNDONE;
+	ok(!step->is_unsorted, "ids that ascend are sorted");
+	is_str(step_find_item(step, 20)->before, "twenty", "the first one of an id");
+	ok(!step_find_item(step, 15) && !step_find_item(step, 31), "there is none of an id");
+	is_str(env_before(&env, &cpu_kind, 20, 2, NULL), "twenty again", "by id and stamp");
+	ok(!env_before(&env, &cpu_kind, 20, 3, NULL), "none of this stamp");
+	ok(!env_before(&env, &cpu_kind, 30, 1, NULL), "one that is not in force");
+	ok(!env_before(&env, &cpu_kind, 0, 1, "object of ten"), "none of this object");
+	is_str(env_before(&env, &cpu_kind, 0, 1, "object of zero"), "zero", "by the object");
+
+	step = operation_add_step(&b, &cpu_kind);
+	step->state = STATE_APPLIED;
+	add_item(step, 20, 1, "later");
+	add_item(step, 5, 1, "five");
+	add_item(step, 10, 1, "later ten");
+	ok(step->is_unsorted, "ids that do not ascend are not");
+	is_str(env_find_other(&env, &cpu_kind, 10, 1, NULL)->before, "later ten",
+	       "the newest operation's, of items that are not sorted");
+	is_str(env_before(&env, &cpu_kind, 10, 1, NULL), "ten", "the oldest one's");
+	is_str(env_before(&env, &cpu_kind, 5, 1, NULL), "five", "what one alone has");
+	step_sort_items(step);
+	ok(!step->is_unsorted && step->items[0].id == 5 && step->items[2].id == 20, "sorted");
+	is_str(step_find_item(step, 10)->before, "later ten", "found in what was sorted");
+	operation_free(&a);
+	operation_free(&b);
+}
+
 static void test_claims(void)
 {
 	struct operation a = { .claim = hwloc_bitmap_alloc() },
@@ -330,6 +379,7 @@ int main(void)
 	test_states();
 	test_in_force();
 	test_operation();
+	test_find();
 	test_claims();
 	test_identify();
 	test_selectors();
