@@ -33,13 +33,20 @@ function __cpuoff_devices
     path basename $root/sys/bus/pci/devices/* $root/sys/class/net/* $root/sys/class/block/* 2>/dev/null
 end
 
-# The operations in force, by their journals
+# The operations in force, with their CPUs
 function __cpuoff_operations
     set -l root (__cpuoff_root)
     set -l dir (string match -rg -- '--state-dir[= ]([^ ]+)' (commandline -c) | tail -n 1)
-    test -n "$dir"; or set dir /run/cpuoff
-    path basename $root$dir/*.json 2>/dev/null | path change-extension ''
-    echo all
+    set -l program (commandline -poc)[1]
+    set -l id
+    test -n "$root"; and set root --sysroot=$root
+    test -n "$dir"; and set dir --state-dir=$dir
+    for line in ($program --status --json $root $dir 2>/dev/null)
+        set -l field (string split '"' -- $line)
+        test "$field[2]" = id; and set id $field[4]
+        test "$field[2]" = cpus -a -n "$id"; and printf '%s\tCPUs %s\n' $id $field[4]
+    end
+    printf 'all\tall of them\n'
 end
 
 # The last number of a list, with what stands before it
@@ -67,7 +74,7 @@ complete -c cpuoff -l socket-of -d 'With --mce: their whole sockets'
 complete -c cpuoff -l near -x -a '(__cpuoff_devices)' -d 'The CPUs near a PCI device, network interface or disk'
 complete -c cpuoff -l restore -d 'Undo an operation, or bring the selected CPUs back'
 complete -c cpuoff -n 'string match -q -- "--restore=*" (commandline -ct)' \
-    -a '--restore=(__cpuoff_operations)' -d Operation
+    -a '--restore=(__cpuoff_operations)'
 complete -c cpuoff -l status -d 'Show the operations in force'
 complete -c cpuoff -l list -d 'Show the machine, and what a selection means'
 complete -c cpuoff -l service -d 'Say whether the hardware of these CPUs can be removed'
