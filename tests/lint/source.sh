@@ -92,7 +92,7 @@ result "$(grep -n 'hotplug/target' src/*/*.c | grep -v -E '^[^:]*:[0-9]*:[[:spac
 
 # ---- headers of files ------------------------------------------------------------------------
 
-sources=$(find src tests -name cache -prune -o -name 'work-*' -prune -o -type f \( -name '*.[ch]' -o -name '*.sh' -o -name '*.vmt' \
+sources=$(find src tests packaging -name cache -prune -o -name 'work-*' -prune -o -type f \( -name '*.[ch]' -o -name '*.sh' -o -name '*.vmt' \
 	-o -name '*.jq' \) -print | sort)
 result "$(for file in $sources Makefile.am configure.ac; do
 	head -n 8 "$file" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$file"
@@ -112,7 +112,7 @@ done)" "no white space at the end of lines"
 # ---- scripts ---------------------------------------------------------------------------------
 
 if command -v shellcheck >/dev/null; then
-	scripts=$(find tests bootstrap .ci -name cache -prune -o -name 'work-*' -prune -o -type f \( -name '*.sh' -o -name '*.vmt' \
+	scripts=$(find tests packaging bootstrap .ci -name cache -prune -o -name 'work-*' -prune -o -type f \( -name '*.sh' -o -name '*.vmt' \
 		-o -perm -u+x \) -print 2>/dev/null | sort)
 	for script in $scripts; do
 		case $script in
