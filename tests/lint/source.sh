@@ -93,7 +93,7 @@ result "$(grep -n 'hotplug/target' src/*/*.c | grep -v -E '^[^:]*:[0-9]*:[[:spac
 # ---- headers of files ------------------------------------------------------------------------
 
 sources=$(find src tests packaging -name cache -prune -o -name 'work-*' -prune -o -type f \( -name '*.[ch]' -o -name '*.sh' -o -name '*.vmt' \
-	-o -name '*.jq' \) -print | sort)
+	-o -name '*.jq' -o -name '*.py' \) -print | sort)
 result "$(for file in $sources Makefile.am configure.ac; do
 	head -n 8 "$file" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$file"
 done)" "every source names its licence"

@@ -3,7 +3,7 @@
 # lib.sh - what the tests of the packages have beside that of tests/cli: what they need, and what to build
 
 # Packages are larger than what should be kept in memory
-on_disk=yes
+: "${on_disk=yes}"
 # shellcheck source=tests/cli/lib.sh
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
