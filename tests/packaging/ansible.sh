@@ -11,7 +11,6 @@ needs ansible ansible-playbook ansible-galaxy ansible-doc ansible-lint
 python=$(sed -n '1s/^#! *//p' "$(command -v ansible)")
 
 collection=$abs_top_srcdir/packaging/ansible
-hosts=$work/hosts
 results=$work/results
 # Ansible insists on UTF-8; nothing of the user's is read or written
 LC_ALL=C.UTF-8
@@ -24,31 +23,8 @@ ANSIBLE_NOCOLOR=1
 ANSIBLE_PIPELINING=1
 export ANSIBLE_PIPELINING LC_ALL HOME ANSIBLE_HOME ANSIBLE_CONFIG ANSIBLE_COLLECTIONS_PATH ANSIBLE_LOCALHOST_WARNING ANSIBLE_NOCOLOR
 unset ANSIBLE_INVENTORY ANSIBLE_STDOUT_CALLBACK
-mkdir -p "$HOME" "$hosts"
+mkdir -p "$HOME"
 echo '[defaults]' >"$ANSIBLE_CONFIG"
-
-# host NAME - a machine of two sockets, and a program that works on it
-host() {
-	mkdir "$hosts/$1"
-	"$abs_top_builddir/tests/cli/mktree" --sockets 2 --cores 8 --threads 2 --numbering threads-last \
-		"$hosts/$1/machine" || exit 1
-	: >"$hosts/$1/rules"
-	cat >"$hosts/$1/cpuoff" <<-PROGRAM
-		#!/bin/sh
-		CPUOFF_SHIM_ROOT='$hosts/$1/machine' CPUOFF_SHIM_RULES='$hosts/$1/rules' CPUOFF_SHIM_LOG='$hosts/$1/log' \\
-			LD_PRELOAD='$abs_top_builddir/tests/cli/shim.so' exec '$CPUOFF' --sysroot='$hosts/$1/machine' "\$@"
-	PROGRAM
-	chmod +x "$hosts/$1/cpuoff"
-	printf '        %s:\n' "$1" >>"$work/inventory.yml"
-	set_machine "$1"
-}
-
-# set_machine NAME - the one that online, content and the rest of lib.sh look at
-set_machine() {
-	t=$hosts/$1/machine
-	log=$hosts/$1/log
-	rules=$hosts/$1/rules
-}
 
 # module HOST OPTIONS [ARGUMENT...] - the module as a single task; its result in $out, Ansible's words in $said
 said=$work/said
@@ -99,12 +75,11 @@ step "ansible-lint is content, for production" lint
 printf 'all:\n  vars:\n    ansible_connection: local\n    ansible_python_interpreter: %s\n' \
 	"$python" >"$work/inventory.yml"
 printf '  children:\n    rack:\n      hosts:\n' >>"$work/inventory.yml"
-host m4
-host m3
-host m2
-host m1
-sed -i '/^        m/d' "$work/inventory.yml"
-printf '        %s:\n' m1 m2 m3 m4 >>"$work/inventory.yml"
+for name in m1 m2 m3 m4; do
+	host $name
+	printf '        %s:\n' $name >>"$work/inventory.yml"
+done
+on m1
 freeze
 
 module m1 '"state": "status"'
@@ -124,9 +99,9 @@ gave "offline: changed" 'true done as-asked 0' '"\(.changed) \(.verdict) \(.mach
 gave "offline: what went" '8-15,24-31 16' '"\(.cpus) \(.report.target.count)"'
 operation=$(json .operation)
 is "offline: the machine" 0-7,16-23 "$(online)"
-set_machine m2
+on m2
 is "offline: the other machine" 0-7,16-23 "$(online)"
-set_machine m1
+on m1
 
 module m1 '"state": "offline", "socket": 1'
 status "offline already" 0
@@ -238,10 +213,10 @@ VARS
 # as_all_before DESCRIPTION - every machine is what it was
 as_all_before() {
 	for name in m1 m2 m3 m4; do
-		set_machine $name
+		on $name
 		as_before "$1: $name"
 	done
-	set_machine m1
+	on m1
 }
 
 # The steps of all machines, in their order; those of one batch have no order among themselves

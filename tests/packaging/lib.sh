@@ -41,3 +41,26 @@ step() {
 tarball=${CPUOFF_TARBALL:?}
 version=${tarball##*/cpuoff-}
 version=${version%.tar.xz}
+
+# host NAME - a machine of two sockets below $hosts, and a program that works on it: lib.sh of tests/cli looks
+# at the last one made, or at that of `on NAME'
+hosts=$work/hosts
+host() {
+	mkdir -p "$hosts/$1"
+	"$abs_top_builddir/tests/cli/mktree" --sockets 2 --cores 8 --threads 2 --numbering threads-last \
+		"$hosts/$1/machine" || exit 1
+	: >"$hosts/$1/rules"
+	cat >"$hosts/$1/cpuoff" <<-PROGRAM
+		#!/bin/sh
+		CPUOFF_SHIM_ROOT='$hosts/$1/machine' CPUOFF_SHIM_RULES='$hosts/$1/rules' CPUOFF_SHIM_LOG='$hosts/$1/log' \\
+			LD_PRELOAD='$abs_top_builddir/tests/cli/shim.so' exec '$CPUOFF' --sysroot='$hosts/$1/machine' "\$@"
+	PROGRAM
+	chmod +x "$hosts/$1/cpuoff"
+	on "$1"
+}
+
+on() {
+	t=$hosts/$1/machine
+	log=$hosts/$1/log
+	rules=$hosts/$1/rules
+}
