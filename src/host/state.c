@@ -16,6 +16,7 @@
 struct state {
 	int fd;
 	int lock_fd;
+	bool is_private; /* for root alone to read */
 	char *path;
 };
 
@@ -39,11 +40,12 @@ static int make_parents(const struct root *root, char *path)
 }
 
 /* A mask of the caller's must not hide the journals from those who ask for the status. */
-static int make_dir(const struct root *root, char *path)
+static int make_dir(const struct root *root, char *path, bool is_private)
 {
 	mode_t mask = umask(022);
 	int r = make_parents(root, path);
 
+	umask(is_private ? 077 : 022);
 	if (!r)
 		r = root_mkdir(root, path);
 	umask(mask);
@@ -77,7 +79,7 @@ static int open_dir(const struct root *root, const char *dir, bool create, struc
 	int r = path ? 0 : -ENOMEM;
 
 	if (!r && create)
-		r = make_dir(root, path);
+		r = make_dir(root, path, state->is_private);
 	if (r)
 		return r;
 	state->path = util_asprintf("%s/%s", root_is_live(root) ? "" : root_path(root), path);
@@ -91,7 +93,8 @@ static int open_dir(const struct root *root, const char *dir, bool create, struc
 	return is_ours(&st) ? 0 : -EPERM;
 }
 
-int state_open(const struct root *root, const char *dir, bool create, struct state **ret_state)
+static int open_as(const struct root *root, const char *dir, bool create, bool is_private,
+		   struct state **ret_state)
 {
 	_cleanup_state_ struct state *state = calloc(1, sizeof(*state));
 	int r;
@@ -99,10 +102,22 @@ int state_open(const struct root *root, const char *dir, bool create, struct sta
 	if (!state)
 		return -ENOMEM;
 	state->fd = state->lock_fd = -1;
+	state->is_private = is_private;
 	r = open_dir(root, dir, create, state);
 	if (!r)
 		*ret_state = steal_pointer(&state);
 	return r;
+}
+
+int state_open(const struct root *root, const char *dir, bool create, struct state **ret_state)
+{
+	return open_as(root, dir, create, false, ret_state);
+}
+
+int state_open_private(const struct root *root, const char *dir, bool create,
+		       struct state **ret_state)
+{
+	return open_as(root, dir, create, true, ret_state);
 }
 
 void state_close(struct state *state)
@@ -306,30 +321,63 @@ static int write_all(int fd, const char *text, size_t length)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-int state_write(const struct state *state, const char *id, const char *text, size_t length)
+struct file_names {
+	char file[NAME_MAX + 1], temporary[NAME_MAX + 1];
+};
+
+static struct file_names make_names(const char *id)
 {
-	char name[NAME_MAX + 1], temporary[NAME_MAX + 1];
+	struct file_names names;
+
+	snprintf(names.file, sizeof(names.file), "%s" SUFFIX, id);
+	snprintf(names.temporary, sizeof(names.temporary), ".%s" TEMPORARY, id);
+	return names;
+}
+
+int state_prepare(const struct state *state, const char *id, const char *text, size_t length)
+{
+	const struct file_names names = make_names(id);
+	mode_t mode = state->is_private ? 0600 : 0644;
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	snprintf(name, sizeof(name), "%s" SUFFIX, id);
-	snprintf(temporary, sizeof(temporary), ".%s" TEMPORARY, id);
-	unlinkat(state->fd, temporary, 0); /* what a killed cpuoff left */
-	fd = openat(state->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0644);
+	unlinkat(state->fd, names.temporary, 0); /* what a killed cpuoff left */
+	fd = openat(state->fd, names.temporary,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
-	r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text, length);
-	if (!r && renameat(state->fd, temporary, state->fd, name) < 0)
-		r = -errno;
-	if (r) {
-		unlinkat(state->fd, temporary, 0);
+	r = fchmod(fd, mode) < 0 ? -errno : write_all(fd, text, length);
+	if (r)
+		unlinkat(state->fd, names.temporary, 0);
+	return r;
+}
+
+int state_commit(const struct state *state, const char *id)
+{
+	const struct file_names names = make_names(id);
+
+	if (renameat(state->fd, names.temporary, state->fd, names.file) < 0) {
+		int r = -errno;
+
+		state_discard(state, id);
 		return r;
 	}
 	/* The directory entry must be on disk, too. Where it cannot be synced, the file still is
 	 * there. */
 	fsync(state->fd);
 	return 0;
+}
+
+void state_discard(const struct state *state, const char *id)
+{
+	unlinkat(state->fd, make_names(id).temporary, 0);
+}
+
+int state_write(const struct state *state, const char *id, const char *text, size_t length)
+{
+	int r = state_prepare(state, id, text, length);
+
+	return r ? r : state_commit(state, id);
 }
 
 int state_remove(const struct state *state, const char *id)

@@ -19,6 +19,9 @@ struct state;
  */
 int state_open(const struct root *root, const char *dir, bool create,
 	       struct state **ret_state) _must_check_;
+/* The same of a directory that is root's alone: it is made with mode 0700, its files with 0600. */
+int state_open_private(const struct root *root, const char *dir, bool create,
+		       struct state **ret_state) _must_check_;
 void state_close(struct state *state);
 
 #define _cleanup_state_ _cleanup_(state_closep)
@@ -58,5 +61,14 @@ int state_read(const struct state *state, const char *id, char **ret_text) _must
  */
 int state_write(const struct state *state, const char *id, const char *text,
 		size_t length) _must_check_;
+
+/*
+ * The two halves of state_write(): the text is on disk, synced, under a name that nobody reads; and
+ * it takes the place of the old one. state_discard() gives up after the first half.
+ */
+int state_prepare(const struct state *state, const char *id, const char *text,
+		  size_t length) _must_check_;
+int state_commit(const struct state *state, const char *id) _must_check_;
+void state_discard(const struct state *state, const char *id);
 
 int state_remove(const struct state *state, const char *id) _must_check_;

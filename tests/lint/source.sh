@@ -61,8 +61,8 @@ result "$(grep -n -E '^#[[:space:]]*include "[^/]*"' src/*/*.[ch] | grep -v '"co
 
 result "$(grep -n -E '^#[[:space:]]*include <hwloc' src/*/*.[ch] | grep -v '<hwloc/bitmap\.h>' |
 	grep -v '^src/host/topology\.[ch]:')" "only host/topology has hwloc beyond its bitmaps"
-result "$(grep -n -E '^#[[:space:]]*include <json' src/*/*.[ch] | grep -v -E '^src/(cli/|core/journal\.[ch]:|host/neighbours\.c:)')" \
-	"JSON is in core/journal, cli, and where host/neighbours reads that of others"
+result "$(grep -n -E '^#[[:space:]]*include <json' src/*/*.[ch] | grep -v -E '^src/(cli/|core/(document|journal|persist)\.[ch]:|host/neighbours\.c:)')" \
+	"JSON is in what core keeps on disk, cli, and where host/neighbours reads that of others"
 result "$(grep -n -E '^#[[:space:]]*include <popt' src/*/*.[ch] | grep -v '^src/cli/')" "popt is in cli alone"
 result "$(grep -n -E '^#[[:space:]]*include <(cpuset|bitmask)\.h>' src/*/*.[ch] | grep -v '^src/host/cpusets\.[ch]:')" \
 	"libcpuset is in host/cpusets alone"

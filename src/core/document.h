@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * document.h - the JSON of what core keeps on disk: made whole or not at all, read with suspicion
+ *
+ * One document is made at a time.
+ */
+#pragma once
+
+#include <json-c/json.h>
+
+#include "base/step.h"
+#include "host/state.h"
+
+/* Begins a document. What cannot be added to it from here on makes it incomplete. */
+void document_begin(void);
+
+/* Adds @value, which is the object's then; NULL is want of memory. */
+void document_add(struct json_object *object, const char *key, struct json_object *value);
+
+/* Bytes that are no UTF-8 become "?"; NULL is the empty text. */
+void document_add_string(struct json_object *object, const char *key, const char *value);
+void document_add_number(struct json_object *object, const char *key, unsigned long long value);
+
+/* CPU_ID_NONE is null. */
+void document_add_id(struct json_object *object, const char *key, long value);
+void document_append(struct json_object *array, struct json_object *value);
+/* What every document begins with: its format, and id, boot, version, start and command. */
+void document_add_head(struct json_object *object, int format, const struct operation *operation);
+struct json_object *document_make_place(const struct place *place);
+
+/* The text of the document, which owns it; NULL where it is incomplete. */
+const char *document_format(struct json_object *object);
+
+#define DOCUMENT_WHY 128 /* the longest reason why a file cannot be used */
+
+/*
+ * Reads the file @id of @state, which must be one document of a format up to @format. Returns 0,
+ * -ENOENT, -ENOMEM, or -EBADMSG with what is wrong in @ret_why ("is damaged: ..."). The caller puts
+ * @ret_object.
+ */
+int document_load(const struct state *state, const char *id, int format,
+		  struct json_object **ret_object, char ret_why[DOCUMENT_WHY]) _must_check_;
+
+/*
+ * Calls @load for each file of @state, oldest first, until it fails. @state may be NULL: none.
+ * Returns 0 or -errno.
+ */
+int document_load_all(const struct state *state, int (*load)(void *data, const char *id),
+		      void *data, size_t *ret_nr) _must_check_;
+
+/* Where a document is damaged: the first key that is missing or has a wrong value. */
+struct document_reader {
+	const char *wrong_key;
+};
+
+/* "is damaged: ...", for a reader with a wrong key. */
+void document_tell_damage(const struct document_reader *reader, char ret_why[DOCUMENT_WHY]);
+
+struct json_object *document_get(struct document_reader *reader, struct json_object *object,
+				 const char *key, enum json_type type);
+
+/* "" where it is wrong. The text is the object's; document_get_text() is a copy, or NULL. */
+const char *document_get_string(struct document_reader *reader, struct json_object *object,
+				const char *key);
+char *document_get_text(struct document_reader *reader, struct json_object *object,
+			const char *key);
+int64_t document_get_number(struct document_reader *reader, struct json_object *object,
+			    const char *key);
+unsigned int document_get_cpu(struct document_reader *reader, struct json_object *object,
+			      const char *key);
+long document_get_id(struct document_reader *reader, struct json_object *object, const char *key);
+
+/* Fills in what document_add_head() adds. Returns 0 or -ENOMEM. */
+int document_get_head(struct document_reader *reader, struct json_object *object,
+		      struct operation *operation) _must_check_;
+struct place document_get_place(struct document_reader *reader, struct json_object *object);
