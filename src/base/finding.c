@@ -3,6 +3,7 @@
  * know */
 #include "base/finding.h"
 
+#include <errno.h>
 #include <string.h>
 
 static void finding_free(struct finding *finding)
@@ -45,6 +46,37 @@ void findings_sort(struct findings *findings)
 			findings->list[j] = findings->list[j - 1];
 		findings->list[j] = moved;
 	}
+}
+
+static bool is_told(const struct findings *findings, const struct finding *finding)
+{
+	for (size_t i = 0; i < findings->nr; i++)
+		if (!strcmp(findings->list[i].rule, finding->rule) &&
+		    !strcmp(findings->list[i].message, finding->message))
+			return true;
+	return false;
+}
+
+int findings_move(struct findings *to, struct findings *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < from->nr; i++) {
+		struct finding *finding = &from->list[i];
+		struct finding *list = util_grow(to->list, to->nr, sizeof(*list));
+
+		if (list)
+			to->list = list;
+		else
+			r = -ENOMEM;
+		if (list && !is_told(to, finding))
+			list[to->nr++] = *finding;
+		else
+			finding_free(finding);
+	}
+	free(from->list);
+	*from = (struct findings){ 0 };
+	return r;
 }
 
 bool findings_has(const struct findings *findings, enum severity severity)

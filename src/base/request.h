@@ -32,6 +32,7 @@ enum action {
 	ACTION_LIST,
 	ACTION_SERVICE,
 	ACTION_LIST_RULES,
+	ACTION_PERSIST, /* do again what was recorded before the boot */
 };
 
 enum on_error {
@@ -63,6 +64,7 @@ struct request {
 	bool force;
 	bool wait;
 	bool eject;
+	bool persist;	/* the operation is recorded, to be done again after a reboot */
 	bool socket_of; /* --mce means the socket, not the core */
 };
 

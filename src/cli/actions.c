@@ -8,6 +8,8 @@ static int status(struct session *session, struct report *report)
 {
 	int r = session_gather(session, report);
 
+	if (!r)
+		r = session_gather_records(session, report, SEVERITY_WARN);
 	if (r)
 		return r;
 	findings_sort(&report->findings);
@@ -63,6 +65,7 @@ int actions_run(struct session *session, struct report *report)
 		[ACTION_OFFLINE] = actions_offline, [ACTION_RESTORE] = actions_restore,
 		[ACTION_STATUS] = status,	    [ACTION_LIST] = list,
 		[ACTION_SERVICE] = service,	    [ACTION_LIST_RULES] = list_rules,
+		[ACTION_PERSIST] = actions_persist,
 	};
 	int r = actions[report->options->request.action](session, report);
 	if (r == -EINVAL && findings_has(&report->findings, SEVERITY_REFUSE)) {

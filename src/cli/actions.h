@@ -14,3 +14,7 @@ int actions_run(struct session *session, struct report *report) _must_check_;
 /* The two that change the machine. */
 int actions_offline(struct session *session, struct report *report) _must_check_;
 int actions_restore(struct session *session, struct report *report) _must_check_;
+int actions_persist(struct session *session, struct report *report) _must_check_;
+
+/* actions_offline() without the service verdict. */
+int actions_take(struct session *session, struct report *report) _must_check_;

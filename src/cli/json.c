@@ -345,6 +345,33 @@ static struct json_object *make_operations(const struct report *report)
 	return array;
 }
 
+/* Operations that are done again after a reboot; their CPUs have the numbers of the boot that is
+ * named. */
+static struct json_object *make_records(const struct report *report)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < report->records.nr; i++) {
+		const struct record *record = &report->records.list[i];
+		const struct operation *operation = &record->operation;
+		struct json_object *object = json_object_new_object();
+		bool is_in_force = journals_find(&report->journals, operation->id);
+
+		add(object, "id", make_string(operation->id));
+		add(object, "started", make_string(operation->started));
+		add(object, "command", make_string(operation->command));
+		add(object, "version", make_string(operation->version));
+		add(object, "cpus", make_cpus(operation->claim));
+		add(object, "count", json_object_new_int((int)cpus_count(operation->claim)));
+		add(object, "state",
+		    make_string(record->state ? record->state
+				: is_in_force ? "in-force"
+					      : "dormant"));
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
 static void add_blocker(struct json_object *blockers, const char *kind, const char *object,
 			const char *message)
 {
@@ -394,6 +421,7 @@ static void add_change(const struct report *report, struct json_object *document
 	add(document, "steps", make_steps(report));
 	add(document, "result", make_result(report));
 	add(document, "service", make_service(report));
+	add(document, "recorded", json_object_new_boolean(report->is_recorded));
 }
 
 /* A selection that only asks. */
@@ -422,6 +450,7 @@ int json_print(const struct report *report)
 		[ACTION_OFFLINE] = "offline",	    [ACTION_RESTORE] = "restore",
 		[ACTION_STATUS] = "status",	    [ACTION_LIST] = "list",
 		[ACTION_LIST_RULES] = "list-rules", [ACTION_SERVICE] = "service",
+		[ACTION_PERSIST] = "persist",
 	};
 	const struct request *request = &report->options->request;
 	struct json_object *document = json_object_new_object();
@@ -436,6 +465,11 @@ int json_print(const struct report *report)
 	if (request->action == ACTION_STATUS) {
 		add(document, "findings", make_findings(&report->findings));
 		add(document, "operations", make_operations(report));
+		add(document, "records", make_records(report));
+	} else if (request->action == ACTION_PERSIST) {
+		add(document, "findings", make_findings(&report->findings));
+		add(document, "records", make_records(report));
+		add(document, "result", make_result(report));
 	} else if (request->action == ACTION_LIST) {
 		add_list(report, document);
 	} else if (request->action == ACTION_SERVICE) {

@@ -141,14 +141,42 @@ static int refuse_changed(struct report *report)
 		       : -ENOMEM;
 }
 
+/* The CPUs of the claim that are off now: those that stayed, too, are not to be taken at boot. */
+static int find_kept(const struct report *report, const struct run *run, enum outcome outcome,
+		     hwloc_bitmap_t ret_kept)
+{
+	bool is_kept = outcome == OUTCOME_DONE || outcome == OUTCOME_PARTIAL;
+
+	for (size_t i = 0; is_kept && i < run->operation->nr_places; i++) {
+		unsigned int cpu = run->operation->places[i].cpu;
+
+		if ((hwloc_bitmap_isset(run->changed, cpu) ||
+		     !hwloc_bitmap_isset(report->machine.online, cpu)) &&
+		    hwloc_bitmap_set(ret_kept, cpu))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int end_record(struct session *session, struct report *report, const struct run *run,
+		      enum outcome outcome, struct record *record)
+{
+	_cleanup_cpus_ hwloc_bitmap_t kept = hwloc_bitmap_alloc();
+
+	if (!kept || find_kept(report, run, outcome, kept))
+		return -ENOMEM;
+	return session_end_record(session, report, record, cpus_is_empty(kept) ? NULL : kept);
+}
+
 static int run_operation(struct session *session, struct report *report, struct step_env *env,
-			 struct operation *operation)
+			 struct operation *operation, struct record *record)
 {
 	enum outcome outcome = OUTCOME_ROLLED_BACK;
 	struct run *run = report_add_run(report, operation);
 	int r = run ? 0 : -ENOMEM;
 
 	if (r || report->options->request.dry_run) {
+		report->is_recorded = report->options->request.persist;
 		report_conclude(report, VERDICT_READY, EXIT_DONE);
 		if (is_partial(report))
 			report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
@@ -164,25 +192,42 @@ static int run_operation(struct session *session, struct report *report, struct 
 	if (r)
 		return r;
 	conclude_offline(report, run, outcome);
+	r = end_record(session, report, run, outcome, record);
+	if (r)
+		return r;
 	if (outcome == OUTCOME_DONE && warn_of_returned(report, env))
 		return -ENOMEM;
 	return outcome == OUTCOME_STALE ? refuse_changed(report) : 0;
+}
+
+static int identify(const struct session *session, const struct report *report,
+		    struct operation *operation)
+{
+	int r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
+			      report->journals.list, report->journals.nr);
+
+	if (r || !session->operation_id)
+		return r;
+	free(operation->id);
+	operation->id = strdup(session->operation_id);
+	return operation->id ? 0 : -ENOMEM;
 }
 
 /* Plans for the claim and runs it, or shows it in a dry run. */
 static int plan_and_run(struct session *session, struct report *report, struct step_env *env)
 {
 	struct operation *operation = calloc(1, sizeof(*operation));
-	int r = operation ? 0 : -ENOMEM;
+	struct record record = { 0 };
+	int r = operation ? identify(session, report, operation) : -ENOMEM;
 
 	if (!r)
-		r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
-				  report->journals.list, report->journals.nr);
-	if (!r)
 		r = plan_offline(env, operation);
+	if (!r && !report_is_refused(report))
+		r = session_begin_record(session, report, operation, &record);
 	if (!r && !report_is_refused(report)) {
-		r = run_operation(session, report, env, operation);
-		if (report->nr_runs)
+		r = run_operation(session, report, env, operation, &record);
+		record_free(&record);
+		if (report->nr_runs > report->nr_kept_runs)
 			return r; /* the report owns it now */
 	}
 	if (operation)
@@ -195,7 +240,8 @@ static int plan_and_run(struct session *session, struct report *report, struct s
  */
 static bool may_try_another_way(const struct report *report)
 {
-	const struct run *run = report->nr_runs ? &report->runs[0] : NULL;
+	const struct run *run =
+		report->nr_runs > report->nr_kept_runs ? &report->runs[report->nr_runs - 1] : NULL;
 
 	return run && report->verdict == VERDICT_ROLLED_BACK && !run->was_interrupted &&
 	       !strcmp(report->options->request.migrate, "auto") &&
@@ -245,7 +291,7 @@ static int move_and_take(struct session *session, struct report *report, hwloc_c
 	return r;
 }
 
-static int take(struct session *session, struct report *report)
+int actions_take(struct session *session, struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t claim = hwloc_bitmap_alloc();
 	int r;
@@ -303,7 +349,7 @@ static int find_online(struct session *session, struct report *report, hwloc_bit
 int actions_offline(struct session *session, struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t online = hwloc_bitmap_alloc();
-	int r = online ? take(session, report) : -ENOMEM;
+	int r = online ? actions_take(session, report) : -ENOMEM;
 
 	if (r || report->verdict == VERDICT_INVALID || !report->selection.target)
 		return r;

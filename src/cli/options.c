@@ -10,8 +10,9 @@
 #include <popt.h>
 
 #define ON(action) (1U << (action))
-#define CHANGES	   (ON(ACTION_OFFLINE) | ON(ACTION_RESTORE))
-#define SELECTS	   (CHANGES | ON(ACTION_LIST) | ON(ACTION_SERVICE))
+#define TAKES	   (ON(ACTION_OFFLINE) | ON(ACTION_PERSIST))
+#define CHANGES	   (TAKES | ON(ACTION_RESTORE))
+#define SELECTS	   (ON(ACTION_OFFLINE) | ON(ACTION_RESTORE) | ON(ACTION_LIST) | ON(ACTION_SERVICE))
 #define ANY	   (SELECTS | ON(ACTION_STATUS))
 
 /* The values of options that have a few. */
@@ -32,6 +33,7 @@ enum option {
 	OPTION_SERVICE,
 	OPTION_LIST_RULES,
 	OPTION_DRY_RUN,
+	OPTION_PERSIST,
 	OPTION_MIGRATE,
 	OPTION_PINNED,
 	OPTION_METHOD,
@@ -102,6 +104,8 @@ static struct poptOption action_options[] = {
 	FLAG("list-rules", 0, OPTION_LIST_RULES,
 	     "show all that is looked for, and what to do then"),
 	FLAG("dry-run", 0, OPTION_DRY_RUN, "show the whole plan and change nothing"),
+	{ "persist", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_PERSIST,
+	  "keep the CPUs off over a reboot; apply: do so now, at boot", "apply" },
 	POPT_TABLEEND,
 };
 
@@ -164,19 +168,20 @@ static const struct {
 	unsigned int actions;
 } limits[] = {
 	{ OPTION_DRY_RUN, "dry-run", CHANGES },
+	{ OPTION_PERSIST, "persist", TAKES },
 	{ OPTION_MIGRATE, "migrate", CHANGES },
-	{ OPTION_PINNED, "pinned", ON(ACTION_OFFLINE) },
-	{ OPTION_METHOD, "method", ON(ACTION_OFFLINE) },
-	{ OPTION_BATCH, "batch", ON(ACTION_OFFLINE) },
-	{ OPTION_ON_ERROR, "on-error", ON(ACTION_OFFLINE) },
+	{ OPTION_PINNED, "pinned", TAKES },
+	{ OPTION_METHOD, "method", TAKES },
+	{ OPTION_BATCH, "batch", TAKES },
+	{ OPTION_ON_ERROR, "on-error", TAKES },
 	{ OPTION_TIMEOUT, "timeout", CHANGES },
 	{ OPTION_PACE, "pace", CHANGES },
 	{ OPTION_MEASURE, "measure", CHANGES },
 	{ OPTION_PROFILE, "profile", CHANGES },
 	{ OPTION_BOOST, "boost", CHANGES },
 	{ OPTION_NO_EXPEDITE, "no-expedite", CHANGES },
-	{ OPTION_SKIP_UNPLUGGABLE, "skip-unpluggable", ON(ACTION_OFFLINE) },
-	{ OPTION_ALLOW_CPU0, "allow-cpu0", ON(ACTION_OFFLINE) },
+	{ OPTION_SKIP_UNPLUGGABLE, "skip-unpluggable", TAKES },
+	{ OPTION_ALLOW_CPU0, "allow-cpu0", TAKES },
 	{ OPTION_STRICT, "strict", CHANGES },
 	{ OPTION_FORCE, "force", CHANGES },
 	{ OPTION_WAIT, "wait", CHANGES },
@@ -190,6 +195,7 @@ static const char *const action_names[] = {
 	[ACTION_LIST] = "--list",
 	[ACTION_SERVICE] = "--service",
 	[ACTION_LIST_RULES] = "--list-rules",
+	[ACTION_PERSIST] = "--persist=apply",
 };
 
 struct parser {
@@ -329,6 +335,16 @@ static void set_profile_file(struct parser *parser, const char *name)
 	parser->options->profile_file = name;
 }
 
+static void set_persist(struct parser *parser, const char *value)
+{
+	if (!value)
+		parser->options->request.persist = true;
+	else if (strcmp(value, "apply"))
+		complain(parser, "--persist=%s: it stands alone, or is --persist=apply", value);
+	else
+		set_action(parser, ACTION_PERSIST);
+}
+
 /* --mce has a file, "-" for standard input, or the text itself. */
 static int read_content(struct parser *parser, struct selector *selector)
 {
@@ -384,6 +400,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_DRY_RUN:
 		request->dry_run = true;
+		break;
+	case OPTION_PERSIST:
+		set_persist(parser, given_value(value));
 		break;
 	case OPTION_MIGRATE:
 		choose(parser, "migrate", value, MIGRATE);
@@ -522,6 +541,8 @@ static const char **close_values(int argc, const char **argv)
 			closed[i] = "--restore=" NO_VALUE;
 		else if (!strcmp(argv[i], "--profile"))
 			closed[i] = "--profile=" NO_VALUE;
+		else if (!strcmp(argv[i], "--persist"))
+			closed[i] = "--persist=" NO_VALUE;
 	}
 	return closed;
 }
@@ -594,6 +615,7 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 	struct options options = {
 		.sysroot = "/",
 		.state_dir = "/run/cpuoff",
+		.persist_dir = PERSIST_DIR,
 		.request = { .migrate = "auto", .method = "auto" },
 		.json = asks_for_json(argc, argv),
 		.command = join_command(argc, argv),
@@ -606,7 +628,8 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 
 	if (context && options.command) {
 		poptSetOtherOptionHelp(context, "SELECTION | --restore[=ID|all] | --status | "
-						"--list | --service | --list-rules");
+						"--list | --service | --list-rules | "
+						"--persist=apply");
 		r = parse(context, &parser);
 	}
 	poptFreeContext(context);

@@ -8,6 +8,7 @@ struct options {
 	struct request request;
 	const char *sysroot;	  /* "/" if not given */
 	const char *state_dir;	  /* "/run/cpuoff" if not given */
+	const char *persist_dir;  /* "/var/lib/cpuoff", or what it was configured to be */
 	char *command;		  /* the command line, for the journal */
 	const char *profile_file; /* --profile=FILE, or NULL */
 	bool json;

@@ -102,6 +102,7 @@ void report_forget(struct report *report)
 	service_free(&report->service);
 	report->has_service = false;
 	journals_free(&report->journals);
+	records_free(&report->records);
 }
 
 static bool is_journalled(const struct report *report, const struct operation *operation)
@@ -164,7 +165,7 @@ bool report_shows_item(const struct report *report, const struct run *run, const
 
 void report_drop_runs(struct report *report)
 {
-	for (size_t i = 0; i < report->nr_runs; i++) {
+	for (size_t i = report->nr_kept_runs; i < report->nr_runs; i++) {
 		hwloc_bitmap_free(report->runs[i].changed);
 		free(report->runs[i].kernel_log);
 		if (is_journalled(report, report->runs[i].operation))
@@ -172,9 +173,7 @@ void report_drop_runs(struct report *report)
 		operation_free(report->runs[i].operation);
 		free(report->runs[i].operation);
 	}
-	free(report->runs);
-	report->runs = NULL;
-	report->nr_runs = 0;
+	report->nr_runs = report->nr_kept_runs;
 }
 
 int report_add_measurement(struct report *report)
@@ -197,7 +196,9 @@ void report_finish_profile(struct report *report)
 
 void report_free(struct report *report)
 {
+	report->nr_kept_runs = 0;
 	report_drop_runs(report);
+	free(report->runs);
 	if (report->measurement)
 		hwloc_bitmap_free(report->measurement->cpus);
 	free(report->measurement);

@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "core/explain.h"
 #include "core/journal.h"
+#include "core/persist.h"
 #include "core/run.h"
 #include "core/select.h"
 #include "core/service.h"
@@ -64,8 +65,11 @@ struct report {
 	bool has_service;
 
 	struct journals journals; /* operations in force before this one */
+	struct records records; /* operations that are done again after a reboot, where asked for */
+	bool is_recorded;	/* this one is, or would be */
 	struct run *runs; /* one an operation that was made, or undone; in a dry run: planned */
 	size_t nr_runs;
+	size_t nr_kept_runs; /* of these, those that are not forgotten for another try */
 	struct measurement *measurement; /* NULL where nothing was measured */
 	struct profile *profile;	 /* of all runs, NULL where nobody wants one */
 };

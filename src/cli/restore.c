@@ -14,6 +14,7 @@ struct returning {
 	struct operation *operation;
 	hwloc_bitmap_t scope;
 	bool is_adopted; /* no journal knows its CPUs: it was made for this restore */
+	bool is_dormant; /* it is only recorded, and not in force */
 };
 
 struct returns {
@@ -65,22 +66,137 @@ static int leave_absent(const struct report *report, hwloc_bitmap_t scope, struc
 	return hwloc_bitmap_andnot(scope, scope, returns->absent) < 0 ? -ENOMEM : 0;
 }
 
-static int add_returning(const struct report *report, struct returns *returns,
-			 struct operation *operation, hwloc_const_bitmap_t scope, bool is_adopted)
+static struct returning *append(struct returns *returns, struct operation *operation,
+				hwloc_const_bitmap_t scope)
 {
 	struct returning *list = util_grow(returns->list, returns->nr, sizeof(*list));
 
 	if (!list)
-		return -ENOMEM;
+		return NULL;
 	returns->list = list;
-	list[returns->nr] = (struct returning){ operation, hwloc_bitmap_dup(scope), is_adopted };
-	if (!list[returns->nr].scope)
-		return -ENOMEM;
-	returns->nr++;
-	if (leave_absent(report, list[returns->nr - 1].scope, returns))
-		return -ENOMEM;
-	return leave_standby(report, list[returns->nr - 1].scope, returns);
+	list[returns->nr] =
+		(struct returning){ .operation = operation, .scope = hwloc_bitmap_dup(scope) };
+	return list[returns->nr].scope ? &list[returns->nr++] : NULL;
 }
+
+static int add_returning(const struct report *report, struct returns *returns,
+			 struct operation *operation, hwloc_const_bitmap_t scope, bool is_adopted)
+{
+	struct returning *returning = append(returns, operation, scope);
+
+	if (!returning)
+		return -ENOMEM;
+	returning->is_adopted = is_adopted;
+	if (leave_absent(report, returning->scope, returns))
+		return -ENOMEM;
+	return leave_standby(report, returning->scope, returns);
+}
+
+/* ---- operations that are only recorded --------------------------------------------------- */
+
+static bool is_dormant(const struct report *report, const struct record *record)
+{
+	return !journals_find(&report->journals, record->operation.id);
+}
+
+/* By the numbers that its CPUs have now, where the machine still is the one of the record. */
+static int renumber(const struct session *session, struct report *report, struct record *record)
+{
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	_cleanup_free_ char *difference = NULL;
+	int r = cpus ? record_match(session->root, &report->machine, record, cpus, &difference)
+		     : -ENOMEM;
+
+	return r > 0 ? 0 : r;
+}
+
+/* Whether its CPUs are there does not matter: the record ends for them. */
+static int add_dormant(struct returns *returns, struct record *record, hwloc_const_bitmap_t scope)
+{
+	struct returning *returning = append(returns, &record->operation, scope);
+
+	if (!returning)
+		return -ENOMEM;
+	returning->is_dormant = true;
+	return 0;
+}
+
+/* All of them, or the one of this @id. */
+static int choose_dormant(struct report *report, const char *id, struct returns *returns)
+{
+	int r = 0;
+
+	for (size_t i = report->records.nr; !r && i-- > 0;) {
+		struct record *record = &report->records.list[i];
+
+		if (is_dormant(report, record) && (!id || !strcmp(record->operation.id, id)))
+			r = add_dormant(returns, record, record->operation.claim);
+	}
+	return r;
+}
+
+static int choose_selected_dormant(struct session *session, struct report *report,
+				   struct returns *returns)
+{
+	const char *id = report->options->request.restore_id;
+	_cleanup_cpus_ hwloc_bitmap_t scope = hwloc_bitmap_alloc();
+	int r = scope ? 0 : -ENOMEM;
+
+	for (size_t i = report->records.nr; !r && i-- > 0;) {
+		struct record *record = &report->records.list[i];
+
+		if (!is_dormant(report, record) ||
+		    (id && strcmp(id, "all") && strcmp(id, record->operation.id)))
+			continue;
+		r = renumber(session, report, record);
+		if (!r)
+			r = select_restore(&report->options->request, &report->machine,
+					   &record->operation, &report->findings, scope);
+		if (!r && !cpus_is_empty(scope))
+			r = add_dormant(returns, record, scope);
+	}
+	return r;
+}
+
+/* Before the CPUs return: a crash in between must not bring the record back. */
+static int end_record(const struct session *session, struct report *report,
+		      const struct returning *returning, bool *ret_has_failed)
+{
+	struct record *record = records_find(&report->records, returning->operation->id);
+	_cleanup_cpus_ hwloc_bitmap_t kept = hwloc_bitmap_alloc();
+	bool is_dry_run = report->options->request.dry_run;
+	int r = 0;
+
+	if (!kept)
+		return -ENOMEM;
+	if (!record)
+		return 0;
+	if (!hwloc_bitmap_isincluded(returning->operation->claim, returning->scope) &&
+	    hwloc_bitmap_andnot(kept, record->operation.claim, returning->scope) < 0)
+		return -ENOMEM;
+	if (!is_dry_run)
+		r = record_keep(session->records, record, kept);
+	if (r == -ENOMEM)
+		return r;
+	*ret_has_failed |= r != 0;
+	if (r)
+		return findings_add(
+			       &report->findings, "record-failed", SEVERITY_WARN, returning->scope,
+			       "Remove the file by hand, or the CPUs go again at the next boot.",
+			       "the record %s/%s.json could not be changed: %s",
+			       state_path(session->records), returning->operation->id, strerror(-r))
+			       ? 0
+			       : -ENOMEM;
+	return findings_add(&report->findings, "record-ended", SEVERITY_NOTE, returning->scope,
+			    NULL, "operation %s %s done again after a reboot%s",
+			    returning->operation->id,
+			    is_dry_run ? "would no longer be" : "is no longer",
+			    cpus_is_empty(kept) ? "" : ", but for the rest of its CPUs")
+		       ? 0
+		       : -ENOMEM;
+}
+
+/* ---- what is meant ------------------------------------------------------------------------ */
 
 static struct finding *refuse_restore(struct report *report, const char *rule, const char *remedy,
 				      const char *what)
@@ -94,6 +210,15 @@ static struct finding *refuse_restore(struct report *report, const char *rule, c
 		free(ids);
 		ids = longer;
 	}
+	for (size_t i = 0; ids && i < report->records.nr; i++) {
+		char *longer = is_dormant(report, &report->records.list[i])
+				       ? util_asprintf("%s%s%s", ids, ids[0] ? ", " : "",
+						       report->records.list[i].operation.id)
+				       : strdup(ids);
+
+		free(ids);
+		ids = longer;
+	}
 	return findings_add(&report->findings, rule, SEVERITY_REFUSE, NULL, remedy, "%s: %s", what,
 			    !ids || !ids[0] ? "none" : ids);
 }
@@ -102,6 +227,7 @@ static int choose_named(struct report *report, const char *id, struct returns *r
 {
 	struct journals *journals = &report->journals;
 	_cleanup_free_ char *what = NULL;
+	struct operation *operation;
 	struct finding *finding;
 	int r = 0;
 
@@ -109,12 +235,14 @@ static int choose_named(struct report *report, const char *id, struct returns *r
 		for (size_t i = journals->nr; !r && i-- > 0;)
 			r = add_returning(report, returns, &journals->list[i],
 					  journals->list[i].claim, false);
-		return r;
+		return r ? r : choose_dormant(report, NULL, returns);
 	}
-	for (size_t i = 0; i < journals->nr; i++)
-		if (!strcmp(journals->list[i].id, id))
-			return add_returning(report, returns, &journals->list[i],
-					     journals->list[i].claim, false);
+	operation = journals_find(journals, id);
+	if (operation)
+		return add_returning(report, returns, operation, operation->claim, false);
+	r = choose_dormant(report, id, returns);
+	if (r || returns->nr)
+		return r;
 	what = util_asprintf("there is no operation \"%s\"; those in force are", id);
 	finding = what ? refuse_restore(report, "no-such-operation",
 					"Name one of these, or \"all\".", what)
@@ -128,8 +256,11 @@ static int choose_named(struct report *report, const char *id, struct returns *r
 static int choose_only_one(struct report *report, struct returns *returns)
 {
 	struct journals *journals = &report->journals;
+	size_t nr = journals->nr;
 
-	if (journals->nr > 1)
+	for (size_t i = 0; i < report->records.nr; i++)
+		nr += is_dormant(report, &report->records.list[i]);
+	if (nr > 1)
 		return refuse_restore(report, "several-operations",
 				      "Name one, as in --restore=ID, or --restore=all.",
 				      "several operations are in force")
@@ -137,7 +268,7 @@ static int choose_only_one(struct report *report, struct returns *returns)
 			       : -ENOMEM;
 	return journals->nr ? add_returning(report, returns, &journals->list[0],
 					    journals->list[0].claim, false)
-			    : 0;
+			    : choose_dormant(report, NULL, returns);
 }
 
 /* CPUs that no journal knows come back only where they are named one by one. */
@@ -210,6 +341,8 @@ static int choose_selected(struct session *session, struct report *report, struc
 		if (!r && !cpus_is_empty(scope))
 			r = add_returning(report, returns, &journals->list[i], scope, false);
 	}
+	if (!r)
+		r = choose_selected_dormant(session, report, returns);
 	if (r)
 		return r;
 	find_unknown(report, unknown);
@@ -260,7 +393,8 @@ static int find_returning(struct report *report, const struct returns *returns)
 		return -ENOMEM;
 	hwloc_bitmap_zero(report->target);
 	for (size_t i = 0; i < returns->nr; i++)
-		hwloc_bitmap_or(report->target, report->target, returns->list[i].scope);
+		if (!returns->list[i].is_dormant)
+			hwloc_bitmap_or(report->target, report->target, returns->list[i].scope);
 	for (size_t i = 0; i < report->journals.nr; i++) {
 		hwloc_bitmap_copy(left, report->journals.list[i].claim);
 		for (size_t j = 0; j < returns->nr; j++)
@@ -357,12 +491,15 @@ static int wait_for_absent(struct session *session, struct report *report,
 #define REFUSED 1
 
 static int return_one(struct session *session, struct report *report, struct returning *returning,
-		      enum outcome *ret_outcome)
+		      enum outcome *ret_outcome, bool *ret_has_failed)
 {
 	struct step_env env;
-	struct run *run = report_add_run(report, returning->operation);
+	struct run *run;
 	int r;
 
+	if (returning->is_dormant)
+		return end_record(session, report, returning, ret_has_failed);
+	run = report_add_run(report, returning->operation);
 	if (!run)
 		return -ENOMEM;
 	session_init_env(session, report, &env);
@@ -382,6 +519,8 @@ static int return_one(struct session *session, struct report *report, struct ret
 	/* planning may have raised warnings, which refuse with --strict */
 	if (!r && report_is_refused(report))
 		r = REFUSED;
+	if (!r)
+		r = end_record(session, report, returning, ret_has_failed);
 	if (!r && !report->options->request.dry_run)
 		r = session_execute(session, report, run, run_return, ret_outcome);
 	run->env = NULL;
@@ -405,7 +544,7 @@ static int return_all(struct session *session, struct report *report, struct ret
 		r = i && !report->options->request.dry_run ? session_read_again(session, report)
 							   : 0;
 		if (!r)
-			r = return_one(session, report, &returns->list[i], &outcome);
+			r = return_one(session, report, &returns->list[i], &outcome, &has_failed);
 		has_failed |= outcome != OUTCOME_DONE || r == REFUSED;
 		returns->list[i].is_adopted = false; /* the report shows it, and owns it now */
 		if (r == REFUSED && !i) {
@@ -480,6 +619,8 @@ int actions_restore(struct session *session, struct report *report)
 		hwloc_bitmap_zero(standby);
 		hwloc_bitmap_zero(absent);
 		r = session_gather_work(session, report);
+		if (!r)
+			r = session_gather_records(session, report, SEVERITY_WARN);
 		if (!r)
 			r = choose(session, report, &returns);
 		accept_unusable(report, &returns);

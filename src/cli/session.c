@@ -86,6 +86,112 @@ int session_gather(struct session *session, struct report *report)
 				&report->journals);
 }
 
+/* ---- records ----------------------------------------------------------------------------- */
+
+static struct finding *add_records_finding(struct report *report, enum severity severity, int r)
+{
+	return findings_add(&report->findings, "records-directory", severity, NULL,
+			    "It must be a directory, not a link, that only root can write.",
+			    "the records in %s, of operations that are done again after a reboot, "
+			    "cannot be used: %s",
+			    report->options->persist_dir, strerror(-r));
+}
+
+static int open_records(struct session *session, struct report *report, bool create,
+			enum severity severity)
+{
+	struct finding *finding;
+	int r;
+
+	if (session->records)
+		return 0;
+	r = state_open_private(session->root, report->options->persist_dir, create,
+			       &session->records);
+	if (!r || (r == -ENOENT && !create))
+		return 0;
+	finding =
+		add_records_finding(report, r == -EACCES && !create ? SEVERITY_NOTE : severity, r);
+	if (!finding)
+		return -ENOMEM;
+	finding->is_permission = r == -EACCES || r == -EROFS;
+	return 0;
+}
+
+int session_gather_records(struct session *session, struct report *report, enum severity severity)
+{
+	int r = open_records(session, report, false, severity);
+
+	return r ? r
+		 : persist_load_all(session->records, severity, &report->findings,
+				    &report->records);
+}
+
+int session_begin_record(struct session *session, struct report *report,
+			 const struct operation *operation, struct record *ret_record)
+{
+	const struct request *request = &report->options->request;
+	struct finding *finding;
+	int r;
+
+	if (!request->persist)
+		return 0;
+	r = open_records(session, report, !request->dry_run, SEVERITY_REFUSE);
+	if (r || request->dry_run || !session->records)
+		return r;
+	r = record_new(session->root, &report->machine, operation, request, ret_record);
+	if (r)
+		return r;
+	/* the clock may have been set back since that one */
+	r = state_has(session->records, operation->id)
+		    ? -EEXIST
+		    : record_prepare(session->records, ret_record);
+	if (!r)
+		return 0;
+	record_free(ret_record);
+	if (r == -ENOMEM)
+		return r;
+	finding = add_records_finding(report, SEVERITY_REFUSE, r);
+	if (finding)
+		finding->is_permission = r == -EACCES || r == -EROFS;
+	return finding ? 0 : -ENOMEM;
+}
+
+static int save_record(const struct session *session, struct record *record,
+		       hwloc_const_bitmap_t kept)
+{
+	if (hwloc_bitmap_isincluded(record->operation.claim, kept))
+		return state_commit(session->records, record->operation.id);
+	state_discard(session->records, record->operation.id);
+	return record_keep(session->records, record, kept);
+}
+
+int session_end_record(struct session *session, struct report *report, struct record *record,
+		       hwloc_const_bitmap_t kept)
+{
+	struct finding *finding = NULL;
+	int r = 0;
+
+	if (!record->operation.id)
+		return 0;
+	if (kept)
+		r = save_record(session, record, kept);
+	else
+		state_discard(session->records, record->operation.id);
+	report->is_recorded = kept && !r;
+	record_free(record);
+	if (!r)
+		return 0;
+	report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
+	finding = findings_add(&report->findings, "record-failed", SEVERITY_WARN, NULL,
+			       "Take them back with --restore, and repair the disk.",
+			       "the CPUs are off, but not over a reboot: the record could not be "
+			       "written to %s: %s",
+			       state_path(session->records), strerror(-r));
+	return finding ? 0 : -ENOMEM;
+}
+
+/* ---- work -------------------------------------------------------------------------------- */
+
 static int read_work(struct session *session, struct report *report)
 {
 	int r = cgroups_read(session->root, &report->machine, &report->cgroups);
@@ -292,7 +398,7 @@ int session_lock_early(struct session *session, struct report *report)
 {
 	int r = open_root(session, report);
 
-	if (r || report->options->request.dry_run ||
+	if (r || session->is_locked || report->options->request.dry_run ||
 	    state_open(session->root, report->options->state_dir, false, &session->state) ||
 	    !state_has_lock(session->state))
 		return r;
@@ -480,6 +586,7 @@ int session_execute(struct session *session, struct report *report, struct run *
 void session_close(struct session *session)
 {
 	state_close(session->state);
+	state_close(session->records);
 	root_close(session->root);
 	free(session->boot_id);
 }

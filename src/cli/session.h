@@ -12,7 +12,9 @@
 struct session {
 	const struct watcher *watcher;
 	struct root *root;
-	struct state *state; /* NULL where there is no state directory yet */
+	struct state *state;	  /* NULL where there is no state directory yet */
+	struct state *records;	  /* where records are, NULL where there is no such directory yet */
+	const char *operation_id; /* that the next operation must have, NULL: a new one */
 	bool is_locked;
 	double last_change; /* when a CPU was changed last, for the pace of the next operation */
 	char *boot_id;
@@ -30,6 +32,29 @@ int session_read_again(struct session *session, struct report *report) _must_che
 
 /* Reads tasks and cpusets, too, for those who will move them. Returns as session_gather(). */
 int session_gather_work(struct session *session, struct report *report) _must_check_;
+
+/*
+ * Reads the records into report->records, after session_gather(). What is wrong with them is a
+ * finding of this @severity. Returns 0 or -errno.
+ */
+int session_gather_records(struct session *session, struct report *report,
+			   enum severity severity) _must_check_;
+
+/*
+ * Puts the record of @operation on disk where the request is for one, without its name yet. Returns
+ * 0, also where that is refused: look at the findings; or -errno. @ret_record is empty where there
+ * is none, and otherwise ended by session_end_record().
+ */
+int session_begin_record(struct session *session, struct report *report,
+			 const struct operation *operation, struct record *ret_record) _must_check_;
+
+/*
+ * Makes the record valid for those of its CPUs that are in @kept, by one rename where these are
+ * all; with NULL there will be none. Frees it. Returns 0, also where that failed, with a finding
+ * and the verdict; or -errno.
+ */
+int session_end_record(struct session *session, struct report *report, struct record *record,
+		       hwloc_const_bitmap_t kept) _must_check_;
 
 /*
  * Chooses the offline method and the way of moving work, after the one that @failed or from the

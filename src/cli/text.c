@@ -195,6 +195,8 @@ static void print_plan(const struct report *report)
 		printf("%-14s method %s, work is moved by: %s\n", "how", report->method,
 		       report->evacuation);
 	print_steps(report);
+	if (report->is_recorded)
+		printf("%-14s they would stay off over a reboot, too\n", "recorded");
 	print_service(report, "once they are off: ");
 	printf("This was a dry run: nothing was changed.\n");
 }
@@ -220,8 +222,8 @@ static void print_offline(const struct report *report)
 		       "--restore=%s.\n",
 		       changed[0] ? changed : "none", run->operation->id);
 	if (report->verdict == VERDICT_DONE || report->verdict == VERDICT_PARTIAL)
-		printf("They stay off until cpuoff --restore=%s, or a reboot.\n",
-		       run->operation->id);
+		printf("They stay off until cpuoff --restore=%s%s.\n", run->operation->id,
+		       report->is_recorded ? ", also over a reboot" : ", or a reboot");
 }
 
 static void print_restore(const struct report *report)
@@ -342,6 +344,37 @@ static void print_change(const struct report *report)
 		print_service(report, "");
 }
 
+/* ---- records ----------------------------------------------------------------------------- */
+
+static void print_dormant(const struct report *report)
+{
+	for (size_t i = 0; i < report->records.nr; i++) {
+		const struct operation *operation = &report->records.list[i].operation;
+
+		if (journals_find(&report->journals, operation->id))
+			continue;
+		printf("%s\n  %-12s %s, by: %s\n", operation->id, "started", operation->started,
+		       operation->command);
+		print_cpus("  recorded", operation->claim, ": not in force in this boot");
+		printf("  %-12s cpuoff --restore=%s\n", "end with", operation->id);
+	}
+}
+
+static void print_applied(const struct report *report)
+{
+	if (!report->records.nr)
+		printf("Nothing is recorded.\n");
+	for (size_t i = 0; i < report->records.nr; i++) {
+		const struct record *record = &report->records.list[i];
+		_cleanup_free_ char *cpus = cpus_format(record->operation.claim);
+
+		printf("%s: %s, CPUs %s\n", record->operation.id,
+		       record->state ? record->state : "not looked at", cpus ? cpus : "");
+	}
+	if (report->options->request.dry_run)
+		printf("This was a dry run: nothing was changed.\n");
+}
+
 static void print_status(const struct report *report)
 {
 	if (!report->journals.nr)
@@ -358,6 +391,8 @@ static void print_status(const struct report *report)
 		    operation_find_drift(operation, report->machine.online, drift))
 			return;
 		print_cpus("  off", off, "");
+		if (records_find(&report->records, operation->id))
+			printf("  %-12s again after a reboot\n", "recorded");
 		if (!cpus_is_empty(drift))
 			print_cpus("  drift", drift, ": something else brought them back");
 		printf("  %-12s", "to undo");
@@ -369,6 +404,7 @@ static void print_status(const struct report *report)
 					       : "");
 		printf("\n  %-12s cpuoff --restore=%s\n", "undo with", operation->id);
 	}
+	print_dormant(report);
 }
 
 void text_print(const struct report *report)
@@ -380,6 +416,8 @@ void text_print(const struct report *report)
 		return;
 	if (report->options->request.action == ACTION_STATUS)
 		print_status(report);
+	else if (report->options->request.action == ACTION_PERSIST)
+		print_applied(report);
 	else if (report->options->request.action == ACTION_LIST_RULES)
 		catalogue_print();
 	else if (report->options->request.action == ACTION_LIST)

@@ -335,6 +335,14 @@ int journal_load_all(const struct state *state, const char *boot_id, struct find
 	return r;
 }
 
+struct operation *journals_find(const struct journals *journals, const char *id)
+{
+	for (size_t i = 0; i < journals->nr; i++)
+		if (!strcmp(journals->list[i].id, id))
+			return &journals->list[i];
+	return NULL;
+}
+
 void journals_free(struct journals *journals)
 {
 	for (size_t i = 0; i < journals->nr; i++)

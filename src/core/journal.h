@@ -44,4 +44,6 @@ struct journals {
  */
 int journal_load_all(const struct state *state, const char *boot_id, struct findings *findings,
 		     struct journals *ret_journals) _must_check_;
+/* The operation in force of this @id, or NULL. */
+struct operation *journals_find(const struct journals *journals, const char *id);
 void journals_free(struct journals *journals);

@@ -21,6 +21,7 @@ struct record {
 	struct operation operation;
 	struct identity *identities; /* of the CPUs in operation.places */
 	char *machine;		     /* the firmware's UUID, "" if unknown */
+	const char *state;	     /* what became of it: who deals with it says so; or NULL */
 	bool force, allow_cpu0;	     /* what was accepted when it was recorded holds at boot, too */
 };
 

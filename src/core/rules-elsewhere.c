@@ -4,6 +4,7 @@
 
 #define SELECTED "the selection; /sys/devices/system/cpu, /sys/devices/system/node, hwloc"
 #define JOURNALS "the journals in /run/cpuoff"
+#define RECORDS	 "the records of --persist"
 
 const struct rule rules_elsewhere[] = {
 	{ "skipped", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_ELSEWHERE,
@@ -154,6 +155,25 @@ const struct rule rules_elsewhere[] = {
 	{ "journal-of-another-boot", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_ELSEWHERE,
 	  .reads = JOURNALS,
 	  .what = "The journal is from an earlier boot, with which its changes ended." },
+
+	{ "records-directory", SEVERITY_REFUSE, SEVERITY_NOTE, .when = RULE_ELSEWHERE,
+	  .reads = RECORDS,
+	  .what = "The directory of records is a link, no directory, not root's alone, or cannot be "
+		  "read or written.",
+	  .remedy = "It must be a directory, not a link, that only root can write." },
+	{ "record-unusable", SEVERITY_REFUSE, SEVERITY_WARN, .when = RULE_ELSEWHERE,
+	  .reads = RECORDS,
+	  .what = "A record is damaged, of a newer format, or can be written by others than root.",
+	  .remedy = "Remove the file, and take the CPUs offline again with --persist." },
+	{ "record-mismatch", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
+	  .reads = RECORDS "; /proc/cpuinfo, /sys/devices/system/cpu, /sys/class/dmi/id",
+	  .what = "With --persist=apply: the hardware is not the one of the record.",
+	  .remedy = "End the record with --restore=ID once the part is replaced." },
+	{ "record-failed", SEVERITY_WARN, SEVERITY_WARN, .when = RULE_ELSEWHERE, .reads = RECORDS,
+	  .what = "A record could not be written or removed when it was time for it.",
+	  .remedy = "Repair the disk; remove the file by hand where it must not be done again." },
+	{ "record-ended", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_ELSEWHERE, .reads = RECORDS,
+	  .what = "With --restore: the operation is no longer done again after a reboot." },
 
 	{ "usage", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "the command line",

@@ -334,6 +334,11 @@ static struct file_names make_names(const char *id)
 	return names;
 }
 
+bool state_has(const struct state *state, const char *id)
+{
+	return !faccessat(state->fd, make_names(id).file, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
 int state_prepare(const struct state *state, const char *id, const char *text, size_t length)
 {
 	const struct file_names names = make_names(id);

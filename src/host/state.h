@@ -36,6 +36,9 @@ const char *state_path(const struct state *state);
 /* True where somebody has locked the directory before: state_lock() then makes no new file. */
 bool state_has_lock(const struct state *state);
 
+/* True where there is a journal of this @id. */
+bool state_has(const struct state *state, const char *id);
+
 /*
  * Takes the lock, without waiting. Two locks make it: one that dies with this process, and one that
  * the writer child inherits, so that nobody starts while a write of a dead cpuoff is still in the
