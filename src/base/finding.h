@@ -39,8 +39,8 @@ struct finding *findings_add(struct findings *findings, const char *rule, enum s
 /* The most severe one first; those of one severity keep their order. */
 void findings_sort(struct findings *findings);
 
-/* Moves all of @from to the end of @to; what is there already, word for word, is dropped. Returns 0 or
- * -ENOMEM. */
+/* Moves all of @from to the end of @to; what is there already, word for word, is dropped. Returns 0
+ * or -ENOMEM. */
 int findings_move(struct findings *to, struct findings *from) _must_check_;
 
 bool findings_has(const struct findings *findings, enum severity severity);

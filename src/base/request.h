@@ -64,8 +64,10 @@ struct request {
 	bool force;
 	bool wait;
 	bool eject;
-	bool persist;	/* the operation is recorded, to be done again after a reboot */
-	bool socket_of; /* --mce means the socket, not the core */
+	bool no_hooks;
+	double hook_timeout; /* seconds for one hook */
+	bool persist;	     /* the operation is recorded, to be done again after a reboot */
+	bool socket_of;	     /* --mce means the socket, not the core */
 };
 
 /* True where a selector of @kind is part of the selection. */

@@ -53,6 +53,9 @@ char *util_vasprintf(const char *fmt, va_list ap) _printf_(1, 0) _must_check_;
 /* A copy of @text in which every byte that is not part of valid UTF-8 is "?"; NULL: no memory. */
 char *util_utf8(const char *text) _must_check_;
 
+/* What is no plain character of ASCII becomes "?": it must not reach a terminal. */
+void util_make_printable(char *text);
+
 /* strdup() that maps NULL to NULL. */
 char *util_strdup(const char *text) _must_check_;
 

@@ -410,6 +410,23 @@ static const char *find_operation_id(const struct report *report)
 	return report->runs[0].operation->id;
 }
 
+static struct json_object *make_hooks(const struct report *report)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < report->nr_hooks; i++) {
+		const struct hook *hook = &report->hooks[i];
+		struct json_object *object = json_object_new_object();
+
+		add(object, "hook", make_string(hook->name));
+		add(object, "state", make_string(hook->state));
+		add(object, "failure", make_string(hook->failure));
+		add(object, "seconds", make_seconds(hook->seconds));
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
 static void add_change(const struct report *report, struct json_object *document)
 {
 	add(document, "operation", make_string(find_operation_id(report)));
@@ -421,6 +438,7 @@ static void add_change(const struct report *report, struct json_object *document
 	add(document, "steps", make_steps(report));
 	add(document, "result", make_result(report));
 	add(document, "service", make_service(report));
+	add(document, "hooks", make_hooks(report));
 	add(document, "recorded", json_object_new_boolean(report->is_recorded));
 }
 
@@ -444,7 +462,7 @@ static void add_list(const struct report *report, struct json_object *document)
 		add_selection(report, report->target, document);
 }
 
-int json_print(const struct report *report)
+char *json_format(const struct report *report)
 {
 	static const char *const actions[] = {
 		[ACTION_OFFLINE] = "offline",	    [ACTION_RESTORE] = "restore",
@@ -455,6 +473,7 @@ int json_print(const struct report *report)
 	const struct request *request = &report->options->request;
 	struct json_object *document = json_object_new_object();
 	const char *text;
+	char *copy;
 
 	add(document, "api_level", json_object_new_int(JSON_API_LEVEL));
 	add(document, "action", make_string(actions[request->action]));
@@ -485,8 +504,17 @@ int json_print(const struct report *report)
 	text = json_object_to_json_string_ext(document, JSON_C_TO_STRING_PRETTY |
 								JSON_C_TO_STRING_SPACED |
 								JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text)
-		puts(text);
+	copy = text ? strdup(text) : NULL;
 	json_object_put(document);
-	return text ? 0 : -ENOMEM;
+	return copy;
+}
+
+int json_print(const struct report *report)
+{
+	_cleanup_free_ char *text = json_format(report);
+
+	if (!text)
+		return -ENOMEM;
+	puts(text);
+	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/actions.h"
+#include "cli/hooks.h"
 #include "core/plan.h"
 #include "core/preflight.h"
 #include "host/hotplug.h"
@@ -291,6 +292,24 @@ static int move_and_take(struct session *session, struct report *report, hwloc_c
 	return r;
 }
 
+/* Hooks may have changed what was judged: where they were run, all is read again. */
+static int before(struct session *session, struct report *report)
+{
+	struct operation operation = { 0 };
+	int r = 0;
+
+	/* what is done at boot has none: what they would talk to does not run yet */
+	if (report->options->request.action != ACTION_OFFLINE)
+		return 0;
+	if (!report->operation_ids) {
+		r = identify(session, report, &operation);
+		report->operation_ids = r ? NULL : util_strdup(operation.id);
+		session->operation_id = report->operation_ids;
+		operation_free(&operation);
+	}
+	return r ? r : hooks_before(session, report);
+}
+
 int actions_take(struct session *session, struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t claim = hwloc_bitmap_alloc();
@@ -320,8 +339,12 @@ int actions_take(struct session *session, struct report *report)
 			return 0;
 		}
 		r = report->options->request.dry_run ? 0 : session_lock(session, report);
+		if (!r && !cpus_is_empty(report->target))
+			r = before(session, report);
 	} while (r > 0);
-	return r ? 0 : move_and_take(session, report, claim);
+	if (r == -EAGAIN || r == -EINTR || r == -EACCES || (!r && report_is_refused(report)))
+		return 0;
+	return r ? r : move_and_take(session, report, claim);
 }
 
 /* What runs once all is done; in a dry run, what would. */
@@ -354,5 +377,7 @@ int actions_offline(struct session *session, struct report *report)
 	if (r || report->verdict == VERDICT_INVALID || !report->selection.target)
 		return r;
 	r = find_online(session, report, online);
-	return r ? r : session_judge_service(session, report, online);
+	if (!r)
+		r = session_judge_service(session, report, online);
+	return r ? r : hooks_after(session, report);
 }

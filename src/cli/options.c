@@ -51,6 +51,9 @@ enum option {
 	OPTION_FORCE,
 	OPTION_WAIT,
 	OPTION_EJECT,
+	OPTION_NO_HOOKS,
+	OPTION_HOOKS_DIR,
+	OPTION_HOOK_TIMEOUT,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_JSON,
@@ -130,6 +133,9 @@ static struct poptOption control_options[] = {
 	     "wait for another cpuoff that runs, and for ejected CPUs to be plugged in"),
 	FLAG("eject", 0, OPTION_EJECT,
 	     "give the CPUs back to the firmware (ACPI) once they are off"),
+	FLAG("no-hooks", 0, OPTION_NO_HOOKS, "run no hooks"),
+	VALUE("hooks-dir", OPTION_HOOKS_DIR, "DIR", "where hooks are [" HOOKS_DIR "]"),
+	VALUE("hook-timeout", OPTION_HOOK_TIMEOUT, "SECONDS", "a hook fails after so long [600]"),
 	POPT_TABLEEND,
 };
 
@@ -186,6 +192,9 @@ static const struct {
 	{ OPTION_FORCE, "force", CHANGES },
 	{ OPTION_WAIT, "wait", CHANGES },
 	{ OPTION_EJECT, "eject", ON(ACTION_OFFLINE) },
+	{ OPTION_NO_HOOKS, "no-hooks", ON(ACTION_OFFLINE) | ON(ACTION_RESTORE) },
+	{ OPTION_HOOKS_DIR, "hooks-dir", ON(ACTION_OFFLINE) | ON(ACTION_RESTORE) },
+	{ OPTION_HOOK_TIMEOUT, "hook-timeout", ON(ACTION_OFFLINE) | ON(ACTION_RESTORE) },
 };
 
 static const char *const action_names[] = {
@@ -460,6 +469,16 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_EJECT:
 		request->eject = true;
 		break;
+	case OPTION_NO_HOOKS:
+		request->no_hooks = true;
+		break;
+	case OPTION_HOOKS_DIR:
+		options->hooks_dir = value;
+		break;
+	case OPTION_HOOK_TIMEOUT:
+		request->hook_timeout =
+			parse_number(parser, "hook-timeout", value, "seconds", 7 * 86400L);
+		break;
 	case OPTION_QUIET:
 		options->quiet = true;
 		break;
@@ -616,7 +635,7 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 		.sysroot = "/",
 		.state_dir = "/run/cpuoff",
 		.persist_dir = PERSIST_DIR,
-		.request = { .migrate = "auto", .method = "auto" },
+		.request = { .migrate = "auto", .method = "auto", .hook_timeout = 600 },
 		.json = asks_for_json(argc, argv),
 		.command = join_command(argc, argv),
 	};

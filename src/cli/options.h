@@ -10,6 +10,7 @@ struct options {
 	const char *state_dir;	  /* "/run/cpuoff" if not given */
 	const char *persist_dir;  /* "/var/lib/cpuoff", or what it was configured to be */
 	char *command;		  /* the command line, for the journal */
+	const char *hooks_dir;	  /* --hooks-dir, NULL if not given */
 	const char *profile_file; /* --profile=FILE, or NULL */
 	bool json;
 	bool quiet;

@@ -196,6 +196,12 @@ void report_finish_profile(struct report *report)
 
 void report_free(struct report *report)
 {
+	for (size_t i = 0; i < report->nr_hooks; i++) {
+		free(report->hooks[i].name);
+		free(report->hooks[i].failure);
+	}
+	free(report->hooks);
+	free(report->operation_ids);
 	report->nr_kept_runs = 0;
 	report_drop_runs(report);
 	free(report->runs);

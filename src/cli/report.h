@@ -46,6 +46,14 @@ struct measurement {
 	bool is_realtime;
 };
 
+/* A program of the administrator's that was run, or would be. */
+struct hook {
+	char *name;	   /* "pre-offline/10-slurm" */
+	const char *state; /* "planned", "done", "failed" */
+	char *failure;	   /* "exit status 3", NULL where it did not fail */
+	double seconds;
+};
+
 struct report {
 	const struct options *options;
 	enum verdict verdict;
@@ -67,7 +75,12 @@ struct report {
 	struct journals journals; /* operations in force before this one */
 	struct records records; /* operations that are done again after a reboot, where asked for */
 	bool is_recorded;	/* this one is, or would be */
-	struct run *runs; /* one an operation that was made, or undone; in a dry run: planned */
+	struct hook *hooks;	/* in their order, those before the operation first */
+	size_t nr_hooks;
+	bool has_hooks;	     /* they were looked for */
+	bool are_hooks_due;  /* those before were run, or there were none: those after will be */
+	char *operation_ids; /* what hooks are told of it */
+	struct run *runs;    /* one an operation that was made, or undone; in a dry run: planned */
 	size_t nr_runs;
 	size_t nr_kept_runs; /* of these, those that are not forgotten for another try */
 	struct measurement *measurement; /* NULL where nothing was measured */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/actions.h"
+#include "cli/hooks.h"
 #include "core/plan.h"
 #include "core/preflight.h"
 
@@ -581,6 +582,23 @@ static int note_unknown(struct report *report)
 		       : -ENOMEM;
 }
 
+/* What hooks are told: the names of all operations, parted by blanks. */
+static int before(struct report *report, const struct returns *returns)
+{
+	char *ids = strdup("");
+
+	for (size_t i = 0; ids && i < returns->nr; i++) {
+		char *longer =
+			util_asprintf("%s%s%s", ids, i ? " " : "", returns->list[i].operation->id);
+
+		free(ids);
+		ids = longer;
+	}
+	free(report->operation_ids);
+	report->operation_ids = ids;
+	return ids ? 0 : -ENOMEM;
+}
+
 static int restore_chosen(struct session *session, struct report *report, struct returns *returns)
 {
 	int r = find_returning(report, returns);
@@ -598,8 +616,12 @@ static int restore_chosen(struct session *session, struct report *report, struct
 		return note_unknown(report);
 	}
 	r = report->options->request.dry_run ? 0 : session_lock(session, report);
-	if (r)
-		return r > 0 ? 1 : 0;
+	if (!r && !cpus_is_empty(report->target))
+		r = before(report, returns) ? -ENOMEM : hooks_before(session, report);
+	if (r == -EAGAIN || r == -EACCES)
+		return 0; /* the verdict says it */
+	if (r || report_is_refused(report))
+		return r;
 	return return_all(session, report, returns);
 }
 
@@ -627,6 +649,8 @@ int actions_restore(struct session *session, struct report *report)
 		if (!r && !report_is_refused(report))
 			r = restore_chosen(session, report, &returns);
 	} while (r > 0);
+	if (!r || r == -EINTR)
+		r = hooks_after(session, report);
 	returns_free(&returns);
-	return r == -EINTR ? 0 : r;
+	return r;
 }

@@ -195,6 +195,8 @@ static void print_plan(const struct report *report)
 		printf("%-14s method %s, work is moved by: %s\n", "how", report->method,
 		       report->evacuation);
 	print_steps(report);
+	for (size_t i = 0; i < report->nr_hooks; i++)
+		printf("%-14s %s\n", i ? "" : "hooks", report->hooks[i].name);
 	if (report->is_recorded)
 		printf("%-14s they would stay off over a reboot, too\n", "recorded");
 	print_service(report, "once they are off: ");

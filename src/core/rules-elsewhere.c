@@ -4,6 +4,7 @@
 
 #define SELECTED "the selection; /sys/devices/system/cpu, /sys/devices/system/node, hwloc"
 #define JOURNALS "the journals in /run/cpuoff"
+#define HOOKS	 "the hooks"
 #define RECORDS	 "the records of --persist"
 
 const struct rule rules_elsewhere[] = {
@@ -158,7 +159,8 @@ const struct rule rules_elsewhere[] = {
 
 	{ "records-directory", SEVERITY_REFUSE, SEVERITY_NOTE, .when = RULE_ELSEWHERE,
 	  .reads = RECORDS,
-	  .what = "The directory of records is a link, no directory, not root's alone, or cannot be "
+	  .what = "The directory of records is a link, no directory, not root's alone, or cannot "
+		  "be "
 		  "read or written.",
 	  .remedy = "It must be a directory, not a link, that only root can write." },
 	{ "record-unusable", SEVERITY_REFUSE, SEVERITY_WARN, .when = RULE_ELSEWHERE,
@@ -174,6 +176,13 @@ const struct rule rules_elsewhere[] = {
 	  .remedy = "Repair the disk; remove the file by hand where it must not be done again." },
 	{ "record-ended", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_ELSEWHERE, .reads = RECORDS,
 	  .what = "With --restore: the operation is no longer done again after a reboot." },
+
+	{ "hook-failed", SEVERITY_REFUSE, SEVERITY_WARN, .when = RULE_ELSEWHERE, .reads = HOOKS,
+	  .what = "A hook has failed: one before refuses, one after is a warning.",
+	  .remedy = "See what it has said; --no-hooks leaves hooks out." },
+	{ "hook-unsafe", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE, .reads = HOOKS,
+	  .what = "A hook or its directory is a link, not root's, or can be written by others.",
+	  .remedy = "Put it right; --no-hooks leaves hooks out." },
 
 	{ "usage", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "the command line",

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hooks.h - the administrator's programs before and after CPUs go or come back */
+#pragma once
+
+#include "cli/report.h"
+#include "cli/session.h"
+
+/*
+ * Runs the hooks that come before report->target changes, once; in a dry run only lists them. Those
+ * that come after are looked at, too: what is unsafe refuses while nothing is done. The report
+ * names the operations. Returns 1 where one was run, and everything has to be read again; 0, also
+ * where it is refused: look at the findings; -EINTR with the verdict set, or another -errno.
+ */
+int hooks_before(struct session *session, struct report *report) _must_check_;
+
+/* Runs the hooks that come after, where those before had their turn, whatever the verdict is. What
+ * fails is a warning. Returns 0 or -errno. */
+int hooks_after(struct session *session, struct report *report) _must_check_;
