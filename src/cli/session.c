@@ -141,6 +141,7 @@ int session_begin_record(struct session *session, struct report *report,
 	r = record_new(session->root, &report->machine, operation, request, ret_record);
 	if (r)
 		return r;
+	state_sweep(session->records);
 	/* the clock may have been set back since that one */
 	r = state_has(session->records, operation->id)
 		    ? -EEXIST

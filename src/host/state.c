@@ -163,8 +163,7 @@ static DIR *open_directory(const struct state *state)
 	return dir;
 }
 
-/* What a cpuoff left that was killed before its journal had its name: nothing was done by then. */
-static void remove_temporaries(const struct state *state)
+void state_sweep(const struct state *state)
 {
 	DIR *dir = open_directory(state);
 	const struct dirent *entry;
@@ -205,7 +204,7 @@ int state_lock(struct state *state, pid_t *ret_holder)
 		fcntl(state->lock_fd, F_SETLK, &process);
 		return r;
 	}
-	remove_temporaries(state);
+	state_sweep(state);
 	return 0;
 }
 

@@ -48,6 +48,10 @@ bool state_has(const struct state *state, const char *id);
  */
 int state_lock(struct state *state, pid_t *ret_holder) _must_check_;
 
+/* Removes what a cpuoff left that was killed before its file had its name. Only who has the lock
+ * may. */
+void state_sweep(const struct state *state);
+
 /* Notes the writer child in the lock, for whoever waits. */
 void state_note_writer(struct state *state, pid_t pid);
 

@@ -273,6 +273,8 @@ krun --persist=apply --json
 verdict "killed: nothing is recorded" 0 nothing-to-do
 krun --restore --wait
 is "killed: --restore" "0 0-31" "$rc $(online)"
+krun --cpu 8 --persist
+is "killed: what was left is removed" "0 1" "$rc $(records)"
 machine returning
 krun --socket 1 --persist
 new_gate
