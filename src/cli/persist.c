@@ -130,7 +130,8 @@ static int take_cpus(struct session *session, struct report *report, struct reco
 	return renew(session, report, record);
 }
 
-static int apply(struct session *session, struct report *report, struct record *record)
+static int apply(struct session *session, struct report *report, const struct records *records,
+		 struct record *record)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	_cleanup_free_ char *difference = NULL;
@@ -142,7 +143,8 @@ static int apply(struct session *session, struct report *report, struct record *
 		report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
 		return 0;
 	}
-	r = record_match(session->root, &report->machine, record, cpus, &difference);
+	r = record_match(session->root, &report->machine, records, session->boot_id, record, cpus,
+			 &difference);
 	if (r > 0)
 		return refuse_mismatch(report, record, difference);
 	return r ? r : take_cpus(session, report, record, cpus);
@@ -159,7 +161,7 @@ static int apply_all(struct session *session, struct report *report, struct reco
 	for (size_t i = 0; !r && i < records->nr && !tally.has_failed; i++) {
 		if (watcher_interrupts(session->watcher))
 			break;
-		r = apply(session, report, &records->list[i]);
+		r = apply(session, report, records, &records->list[i]);
 		if (!r)
 			records->list[i].state = count(report, &tally);
 		report->nr_kept_runs = report->nr_runs;

@@ -105,7 +105,8 @@ static int renumber(const struct session *session, struct report *report, struct
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	_cleanup_free_ char *difference = NULL;
-	int r = cpus ? record_match(session->root, &report->machine, record, cpus, &difference)
+	int r = cpus ? record_match(session->root, &report->machine, &report->records,
+				    session->boot_id, record, cpus, &difference)
 		     : -ENOMEM;
 
 	return r > 0 ? 0 : r;

@@ -138,10 +138,14 @@ int session_begin_record(struct session *session, struct report *report,
 	r = open_records(session, report, !request->dry_run, SEVERITY_REFUSE);
 	if (r || request->dry_run || !session->records)
 		return r;
-	r = record_new(session->root, &report->machine, operation, request, ret_record);
+	state_sweep(session->records);
+	records_free(&report->records);
+	r = persist_load_all(session->records, SEVERITY_NOTE, &report->findings, &report->records);
+	if (!r)
+		r = record_new(session->root, &report->machine, &report->records, operation,
+			       request, ret_record);
 	if (r)
 		return r;
-	state_sweep(session->records);
 	/* the clock may have been set back since that one */
 	r = state_has(session->records, operation->id)
 		    ? -EEXIST

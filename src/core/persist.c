@@ -105,8 +105,24 @@ static int add_cpu(struct record *record, const struct place *place,
 		       : -ENOMEM;
 }
 
+/* A CPU that is off already hides who it is: another record of this boot may know. */
+static const struct identity *find_identity(const struct operation *operation, unsigned int cpu,
+					    const struct identities *identities,
+					    const struct records *known)
+{
+	for (size_t i = 0; i < known->nr && !identities->list[cpu].model[0]; i++) {
+		const struct operation *other = &known->list[i].operation;
+
+		for (size_t j = 0; j < other->nr_places; j++)
+			if (!strcmp(other->boot_id, operation->boot_id) &&
+			    other->places[j].cpu == cpu)
+				return &known->list[i].identities[j];
+	}
+	return &identities->list[cpu];
+}
+
 static int fill(struct record *record, const struct operation *operation,
-		const struct identities *identities)
+		const struct identities *identities, const struct records *known)
 {
 	int r = copy_head(operation, &record->operation);
 
@@ -116,11 +132,11 @@ static int fill(struct record *record, const struct operation *operation,
 		return -ENOMEM;
 	for (size_t i = 0; !r && i < operation->nr_places; i++)
 		r = add_cpu(record, &operation->places[i],
-			    &identities->list[operation->places[i].cpu]);
+			    find_identity(operation, operation->places[i].cpu, identities, known));
 	return r;
 }
 
-int record_new(const struct root *root, const struct machine *machine,
+int record_new(const struct root *root, const struct machine *machine, const struct records *known,
 	       const struct operation *operation, const struct request *request,
 	       struct record *ret_record)
 {
@@ -129,7 +145,7 @@ int record_new(const struct root *root, const struct machine *machine,
 	int r = identities_read(root, machine, machine->online, &identities);
 
 	if (!r)
-		r = fill(&record, operation, &identities);
+		r = fill(&record, operation, &identities, known);
 	identities_free(&identities);
 	if (r)
 		record_free(&record);
@@ -300,10 +316,15 @@ struct record *records_find(const struct records *records, const char *id)
 
 /* ---- is it the same machine? ------------------------------------------------------------- */
 
-/* What was read and what is there; a CPU without a hardware id is found by its place. */
+/*
+ * What was read and what is there. A CPU without a hardware id must have its place and its number
+ * still: which thread of a core it is depends on those that are online.
+ */
 struct match {
 	const struct machine *machine;
 	const struct identities *now;
+	const struct records *known; /* may have taken some of the CPUs */
+	const char *boot_id;
 };
 
 static bool is_at(const struct match *match, unsigned int cpu, const struct place *place,
@@ -313,8 +334,52 @@ static bool is_at(const struct match *match, unsigned int cpu, const struct plac
 
 	if (identity->hardware_id != CPU_ID_NONE)
 		return match->now->list[cpu].hardware_id == identity->hardware_id;
-	return facts->socket == place->socket && facts->die == place->die &&
-	       facts->core == place->core && facts->thread == place->thread;
+	return cpu == place->cpu && facts->socket == place->socket && facts->die == place->die &&
+	       facts->core == place->core;
+}
+
+/* What is not known of one of them cannot differ. */
+static bool differs(const char *then, const char *now)
+{
+	return then[0] && now[0] && strcmp(then, now);
+}
+
+/* The kernel hides CPUs that are off; the record that is in force for them knows them. */
+static unsigned int find_in(const struct record *known, const struct place *place,
+			    const struct identity *identity)
+{
+	for (size_t i = 0; i < known->operation.nr_places; i++) {
+		const struct place *then = &known->operation.places[i];
+		const struct identity *other = &known->identities[i];
+		bool has_id =
+			identity->hardware_id != CPU_ID_NONE && other->hardware_id != CPU_ID_NONE;
+
+		if (has_id ? other->hardware_id == identity->hardware_id
+			   : then->cpu == place->cpu && then->socket == place->socket &&
+				     then->die == place->die && then->core == place->core)
+			return differs(identity->model, other->model) ||
+					       differs(identity->serial, other->serial)
+				       ? CPU_NONE
+				       : then->cpu;
+	}
+	return CPU_NONE;
+}
+
+static unsigned int find_taken(const struct match *match, const struct record *record,
+			       const struct place *place, const struct identity *identity)
+{
+	unsigned int cpu = CPU_NONE;
+
+	for (size_t i = 0; cpu == CPU_NONE && i < match->known->nr; i++) {
+		const struct record *known = &match->known->list[i];
+
+		if (known != record && !strcmp(known->operation.boot_id, match->boot_id))
+			cpu = find_in(known, place, identity);
+		if (cpu != CPU_NONE &&
+		    (!machine_has_cpu(match->machine, cpu) || match->machine->cpus[cpu].is_online))
+			cpu = CPU_NONE;
+	}
+	return cpu;
 }
 
 static unsigned int find_cpu(const struct match *match, const struct place *place,
@@ -331,12 +396,6 @@ static unsigned int find_cpu(const struct match *match, const struct place *plac
 static char *tell_id(const char *what, long then, long now)
 {
 	return util_asprintf("its %s was %ld and is %ld", what, then, now);
-}
-
-/* What is not known of one of them cannot differ. */
-static bool differs(const char *then, const char *now)
-{
-	return then[0] && now[0] && strcmp(then, now);
 }
 
 static bool is_another(const struct match *match, unsigned int cpu, const struct place *place,
@@ -374,8 +433,8 @@ static char *tell_absent(const struct place *place, const struct identity *ident
 		return util_asprintf("no CPU that is online has hardware id %ld (socket %ld, core "
 				     "%ld)",
 				     identity->hardware_id, place->socket, place->core);
-	return util_asprintf("no CPU that is online is thread %u of core %ld in socket %ld",
-			     place->thread, place->core, place->socket);
+	return util_asprintf("no CPU of this number that is online is of core %ld in socket %ld",
+			     place->core, place->socket);
 }
 
 /* What differs, 1; or 0 with the CPU's number now. */
@@ -390,6 +449,11 @@ static int match_one(const struct match *match, const struct record *record, siz
 	if (cpu != CPU_NONE && !is_another(match, cpu, place, identity)) {
 		*ret_cpu = cpu;
 		return 0;
+	}
+	if (cpu == CPU_NONE) {
+		*ret_cpu = find_taken(match, record, place, identity);
+		if (*ret_cpu != CPU_NONE)
+			return 0;
 	}
 	what = cpu == CPU_NONE ? tell_absent(place, identity)
 			       : tell_other(match, cpu, place, identity);
@@ -422,7 +486,8 @@ static int match_all(const struct match *match, struct record *record, hwloc_bit
 	return r;
 }
 
-int record_match(const struct root *root, const struct machine *machine, struct record *record,
+int record_match(const struct root *root, const struct machine *machine,
+		 const struct records *known, const char *boot_id, struct record *record,
 		 hwloc_bitmap_t ret_cpus, char **ret_difference)
 {
 	struct identities now = { 0 };
@@ -433,7 +498,8 @@ int record_match(const struct root *root, const struct machine *machine, struct 
 			util_asprintf("the machine was %s and is %s", record->machine, now.machine);
 		r = *ret_difference ? 1 : -ENOMEM;
 	} else if (!r) {
-		r = match_all(&(struct match){ machine, &now }, record, ret_cpus, ret_difference);
+		r = match_all(&(struct match){ machine, &now, known, boot_id }, record, ret_cpus,
+			      ret_difference);
 	}
 	identities_free(&now);
 	return r;

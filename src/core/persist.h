@@ -43,9 +43,10 @@ struct record *records_find(const struct records *records, const char *id);
 
 /*
  * Makes the record of @operation, whose places are known, while its CPUs are still online and can
- * tell who they are. Returns 0 or -ENOMEM. record_free() frees what is in it.
+ * tell who they are; those that others of @known have taken before are in their records. Returns 0
+ * or -ENOMEM. record_free() frees what is in it.
  */
-int record_new(const struct root *root, const struct machine *machine,
+int record_new(const struct root *root, const struct machine *machine, const struct records *known,
 	       const struct operation *operation, const struct request *request,
 	       struct record *ret_record) _must_check_;
 void record_free(struct record *record);
@@ -62,11 +63,12 @@ int record_keep(const struct state *state, struct record *record,
 		hwloc_const_bitmap_t kept) _must_check_;
 
 /*
- * Finds the CPUs of @record in the machine as it is now, whatever their numbers are, among those
- * that are online. Returns 0; 1 where the machine is not the one of the record, with what differs
- * in
+ * Finds the CPUs of @record in the machine as it is now, whatever their numbers are: among those
+ * that are online, and those that others of @known, being of this boot @boot_id, have taken
+ * already. Returns 0; 1 where the machine is not the one of the record, with what differs in
  * @ret_difference, which the caller frees; or -ENOMEM. @ret_cpus is whole only with 0, and then the
  * record has the numbers of now.
  */
-int record_match(const struct root *root, const struct machine *machine, struct record *record,
+int record_match(const struct root *root, const struct machine *machine,
+		 const struct records *known, const char *boot_id, struct record *record,
 		 hwloc_bitmap_t ret_cpus, char **ret_difference) _must_check_;

@@ -294,7 +294,24 @@ verdict "off already" 0 nothing-to-do
 is "off already: recorded by their place" "8 1 0 null" "$(jq -r '.cpus[0] | "\(.cpu) \(.socket) \(.core) \(.hardware_id)"' "$(record)")"
 reboot
 krun --persist=apply
-is "off already: found by their place" "0 0-7,10-31" "$rc $(online)"
+is "off already: found by place and number" "0 0-7,10-31" "$rc $(online)"
+
+# A core fails, and later its socket is taken, too: both are done again, whichever has what
+machine overlap
+krun --cpu 8 --persist --json
+first=$(json .operation)
+krun --socket 1 --persist
+reboot
+krun --persist=apply --json
+verdict "one within the other" 0 'done'
+is "one within the other" 0-7,16-23 "$(online)"
+krun --restore="$first"
+is "one within the other: the socket keeps it" "0 0-7,16-23" "$rc $(online)"
+reboot
+krun --persist=apply
+is "one within the other: and after the next reboot" "0 0-7,16-23" "$rc $(online)"
+krun --restore
+is "one within the other: all is back" "0 0-31 0" "$rc $(online) $(records)"
 
 # ---- records that cannot be used --------------------------------------------------------------
 

@@ -57,7 +57,8 @@ static struct record make_record(const char *id)
 	struct request request = { .force = true };
 	struct record record = { 0 };
 
-	is_int(record_new(root, &machine, &operation, &request, &record), 0, "a record is made");
+	is_int(record_new(root, &machine, &(struct records){ 0 }, &operation, &request, &record), 0,
+	       "a record is made");
 	return record;
 }
 
@@ -128,10 +129,12 @@ static void check_match(const char *expected, const char *difference, const char
 {
 	struct record record = make_record("20260101-000000");
 	hwloc_bitmap_t found = hwloc_bitmap_alloc();
+	struct records none = { 0 };
 	char *told = NULL, *list;
 
 	write_cpuinfo(expected ? "M" : "N");
-	is_int(record_match(root, &machine, &record, found, &told), difference ? 1 : 0, "%s", what);
+	is_int(record_match(root, &machine, &none, "boot", &record, found, &told),
+	       difference ? 1 : 0, "%s", what);
 	list = cpus_format(found);
 	if (difference)
 		ok(told && strstr(told, difference), "%s: says \"%s\"", what, told ? told : "");
