@@ -36,12 +36,29 @@ guest_boot() {
 	[ ! -f /modules/order ] || while read -r module; do
 		insmod "/modules/$module"
 	done </modules/order
+	[ "$(which_boot)" = 0 ] || guest_disk
 	[ ! -x /lib/systemd/systemd ] || guest_systemd
 	# Debian has its own
 	echo root:x:0:0:root:/root:/bin/sh >/etc/passwd
 	echo nobody:x:65534:65534:nobody:/:/bin/sh >>/etc/passwd
 	printf 'root:x:0:\nnogroup:x:65534:\n' >/etc/group
 	[ -e /bin/sh ] || ln -s busybox /bin/sh
+}
+
+# which_boot - of a guest that has several, from 1 on; 0 in others
+which_boot() {
+	sed -n 's/.* boot=\([0-9]*\).*/\1/p' /proc/cmdline
+}
+
+# guest_disk - what stays over the boots of a guest that has more than one
+guest_disk() {
+	left=100
+	until [ -b /dev/nvme0n1 ] || [ $left = 0 ]; do
+		sleep 0.1
+		left=$((left - 1))
+	done
+	mkdir -p /var/lib
+	mount -t ext4 /dev/nvme0n1 /var/lib
 }
 
 # guest_systemd - go on as systemd; the payload is a service beside those of a small server
@@ -62,6 +79,11 @@ guest_systemd() {
 		StandardOutput=null
 		TasksMax=infinity
 	UNIT
+	unit=/lib/systemd/system/cpuoff-persist.service
+	[ ! -f $unit ] || {
+		mkdir -p /run/systemd/system/basic.target.wants
+		ln -s $unit /run/systemd/system/basic.target.wants/
+	}
 	exec /lib/systemd/systemd --unit=guest.target
 }
 
@@ -142,6 +164,14 @@ skip() {
 done_testing() {
 	kernel_is_quiet
 	echo "1..$tests"
+}
+
+# power_off - end one of several boots, as a power failure does: nothing is synced
+power_off() {
+	done_testing
+	sleep 1
+	echo b >/proc/sysrq-trigger
+	sleep 60
 }
 
 last_run=none
