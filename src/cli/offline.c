@@ -58,6 +58,29 @@ static int find_claim(const struct report *report, hwloc_bitmap_t claim)
 	return 0;
 }
 
+/* What is off for unknown reasons hides who it is: a record without it would be silently too small.
+ */
+static int refuse_unknown(struct report *report, hwloc_const_bitmap_t claim)
+{
+	_cleanup_cpus_ hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
+	_cleanup_free_ char *list = NULL;
+
+	if (!unknown || hwloc_bitmap_andnot(unknown, report->selection.already_offline, claim) < 0)
+		return -ENOMEM;
+	if (!report->options->request.persist || cpus_is_empty(unknown))
+		return 0;
+	list = cpus_format(unknown);
+	return list && findings_add(
+			       &report->findings, "record-impossible", SEVERITY_REFUSE, unknown,
+			       "Bring them online first, with --restore --cpu LIST, or leave "
+			       "them out with --except.",
+			       "CPUs %s are off already, and no operation knows what they are: "
+			       "they cannot be recorded",
+			       list)
+		       ? 0
+		       : -ENOMEM;
+}
+
 static int find_target(struct session *session, struct report *report)
 {
 	int r = session_resolve(session, report);
@@ -328,7 +351,9 @@ int actions_take(struct session *session, struct report *report)
 			return 0;
 		if (!r)
 			r = find_claim(report, claim);
-		if (r)
+		if (!r)
+			r = refuse_unknown(report, claim);
+		if (r || report_is_refused(report))
 			return r;
 		if (cpus_is_empty(report->target) && is_partial(report)) {
 			report_conclude(report, VERDICT_ROLLED_BACK, EXIT_ROLLED_BACK);

@@ -296,6 +296,17 @@ reboot
 krun --persist=apply
 is "off already: found by place and number" "0 0-7,10-31" "$rc $(online)"
 
+machine unknown
+by_hand 0 9
+krun --cpu 8-9 --persist --json
+verdict "off for unknown reasons" 3 refused as-before
+json_is "off for unknown reasons" '.findings[] | select(.rule == "record-impossible").cpus' 9
+is "off for unknown reasons: no record" 0 "$(records)"
+krun --cpu 9 --persist
+status "off for unknown reasons, all of it" 3
+krun --cpu 8-9 --persist --except 9
+is "off for unknown reasons, without it" "0 1" "$rc $(records)"
+
 # A core fails, and later its socket is taken, too: both are done again, whichever has what
 machine overlap
 krun --cpu 8 --persist --json
