@@ -39,12 +39,16 @@ function __cpuoff_operations
     set -l dir (string match -rg -- '--state-dir[= ]([^ ]+)' (commandline -c) | tail -n 1)
     set -l program (commandline -poc)[1]
     set -l id
+    set -l seen
     test -n "$root"; and set root --sysroot=$root
     test -n "$dir"; and set dir --state-dir=$dir
     for line in ($program --status --json $root $dir 2>/dev/null)
         set -l field (string split '"' -- $line)
         test "$field[2]" = id; and set id $field[4]
-        test "$field[2]" = cpus -a -n "$id"; and printf '%s\tCPUs %s\n' $id $field[4]
+        # one that is recorded is there twice
+        test "$field[2]" = cpus -a -n "$id"; and not contains -- $id $seen; or continue
+        printf '%s\tCPUs %s\n' $id $field[4]
+        set -a seen $id
     end
     printf 'all\tall of them\n'
 end

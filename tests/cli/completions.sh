@@ -103,7 +103,7 @@ refuses() {
 
 tree_2s
 cp -a "$t" "$work/whole"
-krun --socket 1 --json
+krun --socket 1 --persist --json
 first=$(json .operation)
 krun --cpu 4,20 --json
 second=$(json .operation)
@@ -129,6 +129,7 @@ for shell in bash zsh fish; do
 	refuses "no CPU that is not there" $shell "$at --cpu=" "${begin}32"
 	offers "nodes" $shell "$whole --node=" "${begin}0" "${begin}1"
 	offers "operations" $shell "$at --restore=" "$begin$first" "$begin$second" "${begin}all"
+	is "$shell: one that is recorded once" 1 "$(grep -c -e "$first\($\|[^-]\)" "$out")"
 	case $shell in
 	bash)
 		in_bash "$at --restore=" list >"$out"
