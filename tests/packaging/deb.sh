@@ -20,9 +20,12 @@ is "one package of this version" "cpuoff $version-1" "$(dpkg-deb -f "$deb" Packa
 dpkg-deb -c "$deb" | awk '$1 !~ /^d/ { print $6 }' >"$work/files"
 for file in usr/sbin/cpuoff usr/share/man/man8/cpuoff.8.gz usr/share/cpuoff/cpuoff.schema.json \
 	usr/share/bash-completion/completions/cpuoff usr/share/zsh/site-functions/_cpuoff \
-	usr/share/fish/vendor_completions.d/cpuoff.fish usr/share/doc/cpuoff/copyright; do
+	usr/share/fish/vendor_completions.d/cpuoff.fish usr/share/doc/cpuoff/copyright \
+	usr/share/doc/cpuoff/examples/hooks/slurm; do
 	ok "it has /$file" grep -q -x "./$file" "$work/files"
 done
+
+ok "it has the unit of systemd" grep -q -x -E '\./(usr/)?lib/systemd/system/cpuoff-persist\.service' "$work/files"
 
 step "lintian has no error or warning" lintian --allow-root -EIL +pedantic --fail-on error,warning \
 	"$built"/cpuoff_*.changes

@@ -18,9 +18,11 @@ ok "its source is a package too" test -s "$built/cpuoff-$version-1.src.rpm"
 rpm -qlp "$rpm" >"$work/files"
 for file in /usr/sbin/cpuoff /usr/share/cpuoff/cpuoff.schema.json \
 	/usr/share/bash-completion/completions/cpuoff /usr/share/zsh/site-functions/_cpuoff \
-	/usr/share/fish/vendor_completions.d/cpuoff.fish; do
+	/usr/share/fish/vendor_completions.d/cpuoff.fish \
+	/usr/lib/systemd/system/cpuoff-persist.service; do
 	ok "it has $file" grep -q -x "$file" "$work/files"
 done
+ok "it has the examples" grep -q '/examples/hooks/slurm$' "$work/files"
 ok "it has the manual page" grep -q '^/usr/share/man/man8/cpuoff[.]8' "$work/files"
 
 step "rpmlint has nothing to say" rpmlint --strict -c "$abs_top_srcdir/packaging/rpm/rpmlint.toml" "$built"/cpuoff-*.rpm

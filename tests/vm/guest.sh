@@ -81,8 +81,8 @@ guest_systemd() {
 	UNIT
 	unit=/lib/systemd/system/cpuoff-persist.service
 	[ ! -f $unit ] || {
-		mkdir -p /run/systemd/system/basic.target.wants
-		ln -s $unit /run/systemd/system/basic.target.wants/
+		mkdir -p /run/systemd/system/sysinit.target.wants
+		ln -s $unit /run/systemd/system/sysinit.target.wants/
 	}
 	exec /lib/systemd/systemd --unit=guest.target
 }
