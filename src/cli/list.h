@@ -5,14 +5,16 @@
 #include <json-c/json.h>
 
 #include "base/machine.h"
+#include "cli/layout.h"
 #include "core/select.h"
 
 /*
- * Prints the machine to stdout: one line a group of like CPUs (same socket, die, node,
+ * Prints the machine: one line a group of like CPUs (same socket, die, node,
  * removability), with ranges, so that 4096 CPUs are a page; offline CPUs and those that cannot go
  * are visible. @selection may be NULL.
  */
-void list_print(const struct machine *machine, const struct selection *selection);
+void list_print(const struct layout *layout, const struct machine *machine,
+		const struct selection *selection);
 
 /* The "cpus" array of --list --json, or NULL where there is no memory. The caller puts it. */
 struct json_object *list_json(const struct machine *machine);

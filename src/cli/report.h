@@ -88,6 +88,12 @@ int report_explain(const struct report *report, const struct run *run, const str
 bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
 		       const struct item *item);
 
+/* Threads that had run on the target last and could go elsewhere, where it went offline. */
+size_t report_count_tasks_moved(const struct report *report);
+
+/* Interrupts that were given other CPUs. */
+size_t report_count_irqs_moved(const struct report *report);
+
 /* "done", "rolled-back". */
 const char *verdict_format(enum verdict verdict);
 
