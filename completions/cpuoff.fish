@@ -100,6 +100,7 @@ complete -c cpuoff -l eject -d 'Give the CPUs back to the firmware once they are
 complete -c cpuoff -s q -l quiet -d 'Say only what failed'
 complete -c cpuoff -s v -l verbose -d 'Say all, item by item'
 complete -c cpuoff -l json -d 'One JSON document on stdout'
+complete -c cpuoff -l color -x -a 'auto always never' -d 'When text has colour'
 complete -c cpuoff -l no-progress -d 'No progress'
 complete -c cpuoff -l sysroot -x -a '(__fish_complete_directories)' \
     -d 'A copy of a machine instead of this one'

@@ -27,6 +27,22 @@ static size_t find_width(int fd)
 	return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
 }
 
+bool layout_can_redraw(int fd)
+{
+	const char *terminal = getenv("TERM");
+
+	return isatty(fd) && terminal && terminal[0] && strcmp(terminal, "dumb");
+}
+
+static bool wants_colour(const struct options *options, int fd)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	if (options->colour != COLOUR_AUTO)
+		return options->colour == COLOUR_ALWAYS;
+	return layout_can_redraw(fd) && !(no_color && no_color[0]);
+}
+
 void layout_init(FILE *file, const struct options *options, struct layout *ret_layout)
 {
 	bool is_terminal = isatty(fileno(file));
@@ -35,6 +51,7 @@ void layout_init(FILE *file, const struct options *options, struct layout *ret_l
 		.file = file,
 		.width = is_terminal ? find_width(fileno(file)) : LINE_WIDTH,
 		.is_terminal = is_terminal,
+		.is_coloured = wants_colour(options, fileno(file)),
 		.is_whole = options->verbose,
 	};
 }

@@ -27,6 +27,13 @@ struct layout {
 	bool is_whole; /* long lists are not cut */
 };
 
+/* True where a line on @fd can be written over: a terminal that knows how to. */
+bool layout_can_redraw(int fd);
+
+/*
+ * For text on @file, as wide as its terminal. It has colour where the options say so, otherwise on
+ * a terminal that knows any, unless NO_COLOR is set to something.
+ */
 void layout_init(FILE *file, const struct options *options, struct layout *ret_layout);
 
 /* printf() in a style; nothing is broken. */

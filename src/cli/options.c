@@ -19,6 +19,7 @@
 #define PINNED	 "move|refuse"
 #define METHOD	 "auto|bulk|smt|sequential"
 #define ON_ERROR "rollback|stop|continue" /* in the order of enum on_error */
+#define COLOR	 "auto|always|never"	  /* in the order of enum colour */
 
 /* Stands for a value that was not given; nobody can type it. */
 #define NO_VALUE "\001"
@@ -52,6 +53,7 @@ enum option {
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_JSON,
+	OPTION_COLOR,
 	OPTION_NO_PROGRESS,
 	OPTION_SYSROOT,
 	OPTION_STATE_DIR,
@@ -133,6 +135,7 @@ static struct poptOption output_options[] = {
 	FLAG("quiet", 'q', OPTION_QUIET, "say only what failed"),
 	FLAG("verbose", 'v', OPTION_VERBOSE, "say all, item by item"),
 	FLAG("json", 0, OPTION_JSON, "one JSON document on stdout"),
+	VALUE("color", OPTION_COLOR, COLOR, "when text has colour"),
 	FLAG("no-progress", 0, OPTION_NO_PROGRESS, "no progress"),
 	VALUE("sysroot", OPTION_SYSROOT, "DIR", "a copy of a machine instead of this one"),
 	VALUE("state-dir", OPTION_STATE_DIR, "DIR",
@@ -449,6 +452,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_JSON:
 		options->json = true;
+		break;
+	case OPTION_COLOR:
+		options->colour = (enum colour)choose(parser, "color", value, COLOR);
 		break;
 	case OPTION_NO_PROGRESS:
 		options->no_progress = true;

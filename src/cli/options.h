@@ -4,12 +4,19 @@
 
 #include "base/request.h"
 
+enum colour {
+	COLOUR_AUTO,
+	COLOUR_ALWAYS,
+	COLOUR_NEVER,
+};
+
 struct options {
 	struct request request;
 	const char *sysroot;	  /* "/" if not given */
 	const char *state_dir;	  /* "/run/cpuoff" if not given */
 	char *command;		  /* the command line, for the journal */
 	const char *profile_file; /* --profile=FILE, or NULL */
+	enum colour colour;
 	bool json;
 	bool quiet;
 	bool verbose;

@@ -2,6 +2,8 @@
 /* progress.c - progress on stderr: a bar on a terminal, a line every five seconds elsewhere */
 #include "cli/progress.h"
 
+#include "cli/layout.h"
+
 #define REPORT_SECONDS 5.0
 #define BAR_WIDTH      30
 
@@ -9,7 +11,7 @@ void progress_init(const struct options *options, struct progress_line *ret_line
 {
 	*ret_line = (struct progress_line){
 		.is_shown = !options->quiet && !options->no_progress,
-		.is_terminal = isatty(STDERR_FILENO),
+		.is_terminal = layout_can_redraw(STDERR_FILENO),
 		.reported = util_now(),
 	};
 }

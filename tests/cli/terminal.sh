@@ -43,6 +43,72 @@ ok "-v cuts nothing" grep -q '^ *[0-9,]*4093,4095 (2048 CPUs)' "$out"
 run --list --json --node 1
 json_is "JSON has all of it" '.selection.cpus | split(",") | length' 1024
 
+# ---- colour ----------------------------------------------------------------------------------
+
+escape=$(printf '\033')
+# coloured FILE
+coloured() {
+	grep -q "$escape\[[0-9]*m" "$1"
+}
+
+# colour WHERE STDOUT STDERR - whether both have colour
+colour() {
+	is "$1: colour on stdout, on stderr" "$2 $3" \
+		"$(if coloured "$out"; then echo yes; else echo no; fi) $(if coloured "$err"; then echo yes; else echo no; fi)"
+}
+
+tree_2s colour
+TERM=xterm
+run --socket 1 --dry-run
+colour "in files" no no
+run --socket 1 --dry-run --color=never
+colour "never" no no
+NO_COLOR=1
+export NO_COLOR
+run --socket 1 --dry-run --color=always
+colour "always, with NO_COLOR" yes yes
+run --socket 1 --dry-run --color=always --json
+colour "always, as JSON" no yes
+document "always, as JSON"
+run --list --color=always
+out_says "--list" "$escape\\[1m32 CPUs"
+run --list-rules --color=always
+colour "--list-rules" yes no
+typed 80 --socket 1 --dry-run
+ok "on a terminal, with NO_COLOR" not coloured "$out"
+NO_COLOR=
+typed 80 --socket 1 --dry-run
+ok "on a terminal, with an empty NO_COLOR" coloured "$out"
+unset NO_COLOR
+typed 80 --socket 1 --dry-run
+ok "on a terminal" coloured "$out"
+ok "nothing that cannot be read on white or on black" not grep -q "$escape\[[0-9;]*\(3[034567]\|9[0-7]\|4[0-9]\)m" "$out"
+typed 80 --socket 1 --dry-run --color=never
+ok "on a terminal, never" not coloured "$out"
+typed 80 --socket 1 --dry-run '2>/dev/null' '|cat'
+ok "stdout is no terminal" not coloured "$out"
+typed 80 --socket 1 --dry-run '2>&1' '>/dev/null' '|cat'
+ok "neither is stderr" not coloured "$out"
+typed 80 --socket 1 --dry-run '>/dev/null'
+ok "only stdout is no terminal: stderr has colour" coloured "$out"
+typed 80 --socket 1 --dry-run --json '2>/dev/null'
+ok "JSON on a terminal has none" not coloured "$out"
+TERM=dumb
+typed 80 --socket 1 --dry-run
+ok "on a dumb terminal" not coloured "$out"
+unset TERM
+typed 80 --socket 1 --dry-run
+ok "on a terminal without a name" not coloured "$out"
+TERM=dumb
+export TERM
+usage_of_colour() {
+	run --list "--color=$1"
+	status "--color=$1" 2
+	err_says "--color=$1" 'auto\|always\|never'
+}
+usage_of_colour blue
+usage_of_colour ''
+
 # ---- the line that matters -------------------------------------------------------------------
 
 tree_2s first
