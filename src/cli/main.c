@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/picture.h"
 #include "cli/progress.h"
+#include "cli/question.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -62,7 +63,13 @@ static int print(const struct report *report)
 
 static int act(struct session *session, struct report *report)
 {
-	return report->options->error ? report_wrong_options(report) : actions_run(session, report);
+	int r = 1;
+
+	if (report->options->error)
+		return report_wrong_options(report);
+	if (report->options->interactive)
+		r = question_ask(session, report);
+	return r > 0 ? actions_run(session, report) : r;
 }
 
 int main(int argc, const char **argv)

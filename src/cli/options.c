@@ -33,6 +33,7 @@ enum option {
 	OPTION_SERVICE,
 	OPTION_LIST_RULES,
 	OPTION_DRY_RUN,
+	OPTION_INTERACTIVE,
 	OPTION_MIGRATE,
 	OPTION_PINNED,
 	OPTION_METHOD,
@@ -104,6 +105,7 @@ static struct poptOption action_options[] = {
 	FLAG("list-rules", 0, OPTION_LIST_RULES,
 	     "show all that is looked for, and what to do then"),
 	FLAG("dry-run", 0, OPTION_DRY_RUN, "show the whole plan and change nothing"),
+	FLAG("interactive", 'i', OPTION_INTERACTIVE, "show what would be done, and ask"),
 	POPT_TABLEEND,
 };
 
@@ -167,6 +169,7 @@ static const struct {
 	unsigned int actions;
 } limits[] = {
 	{ OPTION_DRY_RUN, "dry-run", CHANGES },
+	{ OPTION_INTERACTIVE, "interactive", CHANGES },
 	{ OPTION_MIGRATE, "migrate", CHANGES },
 	{ OPTION_PINNED, "pinned", ON(ACTION_OFFLINE) },
 	{ OPTION_METHOD, "method", ON(ACTION_OFFLINE) },
@@ -388,6 +391,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_DRY_RUN:
 		request->dry_run = true;
 		break;
+	case OPTION_INTERACTIVE:
+		options->interactive = true;
+		break;
 	case OPTION_MIGRATE:
 		choose(parser, "migrate", value, MIGRATE);
 		request->migrate = value;
@@ -503,6 +509,9 @@ static void check_limits(struct parser *parser)
 	if (request->socket_of && !request_has(request, SELECT_MCE))
 		complain(parser,
 			 "--socket-of says what --mce means, and cannot be used without it");
+	if (request->dry_run && parser->options->interactive)
+		complain(parser, "--interactive asks before something is done, and --dry-run does "
+				 "nothing");
 	if (parser->options->quiet && parser->options->verbose)
 		complain(parser, "--quiet and --verbose cannot be used together");
 }

@@ -17,6 +17,7 @@ struct options {
 	char *command;		  /* the command line, for the journal */
 	const char *profile_file; /* --profile=FILE, or NULL */
 	enum colour colour;
+	bool interactive;
 	bool json;
 	bool quiet;
 	bool verbose;

@@ -232,6 +232,8 @@ void report_free(struct report *report)
 	free(report->measurement);
 	profile_free(report->profile);
 	report_forget(report);
+	findings_free(&report->told);
+	hwloc_bitmap_free(report->confirmed);
 	hwloc_bitmap_free(report->target);
 	hwloc_bitmap_free(report->survivors);
 }

@@ -57,6 +57,8 @@ struct report {
 	struct selection selection;
 	hwloc_bitmap_t target;	  /* CPUs that change state */
 	hwloc_bitmap_t survivors; /* CPUs online that stay so */
+	hwloc_bitmap_t confirmed; /* the target that was agreed to, NULL where nobody was asked */
+	struct findings told;	  /* together with the question */
 	const char *method;	  /* NULL where none was chosen */
 	const char *evacuation;
 

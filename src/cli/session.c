@@ -175,6 +175,22 @@ int session_judge_service(const struct session *session, struct report *report,
 	return r;
 }
 
+int session_refuse_changed(struct report *report)
+{
+	return findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
+			    "Run cpuoff again.",
+			    "the set of online CPUs changed after the selection was resolved")
+		       ? 0
+		       : -ENOMEM;
+}
+
+int session_check_confirmed(struct report *report)
+{
+	if (!report->confirmed || hwloc_bitmap_isequal(report->confirmed, report->target))
+		return 0;
+	return session_refuse_changed(report);
+}
+
 /* ---- the lock ---------------------------------------------------------------------------- */
 
 static int refuse_locked(struct report *report, pid_t holder)
@@ -482,4 +498,5 @@ void session_close(struct session *session)
 	state_close(session->state);
 	root_close(session->root);
 	free(session->boot_id);
+	*session = (struct session){ .watcher = session->watcher };
 }

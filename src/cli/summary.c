@@ -36,11 +36,11 @@ void summary_print(const struct layout *layout, const struct report *report)
 {
 	unsigned int nr = cpus_count(report->target);
 
-	layout_print(layout, STYLE_STRONG, "%u CPU%s would %s%s.\n", nr, nr == 1 ? "" : "s",
+	layout_print(layout, STYLE_STRONG, "%u CPU%s would %s%s.", nr, nr == 1 ? "" : "s",
 		     is_return(report) ? "come back online" : "go offline",
 		     report->exit_status == EXIT_PARTIAL ? ": PARTIAL, not all of the selection"
 							 : "");
-	fputc('\n', layout->file);
+	fputs("\n\n", layout->file);
 	print_cpus(layout, is_return(report) ? "bring back" : "take offline", report->target);
 	print_cpus(layout, is_return(report) ? "online now" : "stay online", report->survivors);
 	if (report->method)

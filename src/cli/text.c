@@ -51,12 +51,21 @@ static void print_finding(const struct layout *layout, const struct finding *fin
 		print_remark(layout, finding->remedy);
 }
 
-static void print_findings(const struct layout *layout, const struct report *report)
+static bool was_told(const struct report *report, const struct finding *finding)
+{
+	for (size_t i = 0; i < report->told.nr; i++)
+		if (!strcmp(report->told.list[i].message, finding->message))
+			return true;
+	return false;
+}
+
+void text_print_findings(const struct layout *layout, const struct report *report)
 {
 	for (size_t i = 0; i < report->findings.nr; i++) {
 		const struct finding *finding = &report->findings.list[i];
 
-		if (!report->options->quiet || finding->severity == SEVERITY_REFUSE)
+		if (finding->severity == SEVERITY_REFUSE ||
+		    (!report->options->quiet && !was_told(report, finding)))
 			print_finding(layout, finding);
 	}
 }
@@ -292,7 +301,9 @@ static void print_in_force(const struct layout *layout, const struct report *rep
 		return;
 	off_text = layout_cpus(layout, off);
 	drift_text = layout_cpus(layout, drift);
-	layout_print(layout, STYLE_STRONG, "\n%s\n", operation->id);
+	fputc('\n', layout->file);
+	layout_print(layout, STYLE_STRONG, "%s", operation->id);
+	fputc('\n', layout->file);
 	layout_field(layout, STYLE_PLAIN, "  off", "%s", off_text ? off_text : "?");
 	if (!cpus_is_empty(drift))
 		layout_field(layout, STYLE_BAD, "  drift", "%s: something else brought %s back",
@@ -326,7 +337,7 @@ void text_print(const struct report *report)
 
 	layout_init(stdout, report->options, &out);
 	layout_init(stderr, report->options, &err);
-	print_findings(&err, report);
+	text_print_findings(&err, report);
 	print_failures(&err, report);
 	if (report->options->json || report->options->quiet || report->options->error ||
 	    report->verdict == VERDICT_INVALID)

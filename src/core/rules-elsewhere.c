@@ -18,6 +18,8 @@ const struct rule rules_elsewhere[] = {
 	  .reads = "/sys/devices/system/cpu/online",
 	  .what = "CPUs of the selection that had been off before came online meanwhile.",
 	  .remedy = "Run cpuoff again." },
+	{ "not-confirmed", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
+	  .reads = "the terminal", .what = "The question of --interactive was not answered with yes." },
 	{ "locked", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "/run/cpuoff/lock", .what = "Another cpuoff is at work.",
 	  .remedy = "Wait for it with --wait, or run cpuoff again later." },

@@ -11,6 +11,13 @@ narrow() {
 	awk 'length($0) > 80 { exit 1 }' "$1"
 }
 
+# What is typed once the question is there; nothing for an end of the input
+answer=
+answer_once() {
+	[ -z "${asks:-}" ] || wait_for grep -q 'y/N' "$work/typed"
+	printf '%b' "$answer"
+}
+
 # typed COLUMNS [ARG...] - krun on a terminal of so many columns, which reads standard input; $out has all
 # that is written to it, without carriage returns
 typed() {
@@ -19,9 +26,10 @@ typed() {
 	last="(terminal) cpuoff --sysroot=$t $*"
 	rc=0
 	: >"$err"
+	: >"$work/typed"
 	# the words of the tests have no blanks
-	CPUOFF_SHIM_ROOT=$t CPUOFF_SHIM_RULES=$rules CPUOFF_SHIM_LOG=$log timeout --foreground -k 2 "$limit" \
-		script -qec "stty cols $typed_columns; LD_PRELOAD=$abs_top_builddir/tests/cli/shim.so \
+	answer_once | CPUOFF_SHIM_ROOT=$t CPUOFF_SHIM_RULES=$rules CPUOFF_SHIM_LOG=$log timeout --foreground -k 2 "$limit" \
+		script -qfec "stty cols $typed_columns; LD_PRELOAD=$abs_top_builddir/tests/cli/shim.so \
 		$CPUOFF --sysroot=$t $*" /dev/null >"$work/typed" || rc=$?
 	tr -d '\r' <"$work/typed" >"$out"
 }
@@ -125,5 +133,113 @@ run --restore --dry-run
 is "a plan of a restore" "16 CPUs would come back online." "$(head -n 1 "$out")"
 krun --restore
 ok "a result of a restore" grep -q '^16 CPUs are online again: 8-15,24-31, in [0-9.]* s\.$' "$out"
+
+# ---- the question ----------------------------------------------------------------------------
+
+tree_2s asked
+freeze
+# asked NAME ANSWER STATUS - of --cpu 4,20 with -i
+asked() {
+	answer=$2
+	typed 80 --cpu 4,20 -i
+	status "$1" "$3"
+	is "$1: the question" 1 "$(grep -c '^Take CPUs 4,20 offline? \[y/N\]' "$out")"
+}
+asks=yes
+for word in no '' yess 'y y' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' 1; do
+	asked "the answer \"$word\"" "$word\n" 3
+	out_says "the answer \"$word\"" not-confirmed
+	untouched "the answer \"$word\""
+done
+asked "no answer" '\004' 3
+untouched "no answer"
+asked "SIGINT" '\003' 130
+untouched "SIGINT"
+ok "no state directory was made" not test -e "$t/run"
+asked "y" 'y\n' 0
+is "y: online" 0-3,5-19,21-31 "$(online)"
+is "what would be done stands before the question" 1 "$(grep -c '^2 CPUs would go offline' "$out")"
+is "a note is told once" 1 "$(grep -c evacuation-passed-over "$out")"
+answer='YES\n'
+typed 80 --restore --interactive
+status "--restore, YES" 0
+out_says "--restore" '^Bring CPUs 4,20 back online\? '
+is "--restore: online" 0-31 "$(online)"
+krun --cpu 4
+answer='n\n'
+typed 80 --restore -i --json '2>/dev/null'
+status "--restore, no" 3
+is "--restore, no: online" 0-3,5-31 "$(online)"
+sed -n '/^{/,/^}/p' "$work/typed" | tr -d '\r' >"$out"
+verdict "--restore, no, JSON" 3 refused as-before
+json_is "--restore, no, JSON" '[.findings[].rule] | join(" ")' not-confirmed
+json_is "--restore, no, JSON" .target.cpus 4
+typed 80 --cpu 4 -i
+status "CPUs that are off already, no" 3
+out_says "CPUs that are off already" '^Keep these CPUs off'
+is "CPUs that are off already: no journal" 1 "$(journals)"
+krun --restore
+answer='y\n'
+typed 80 --cpu 1-31:2 -i
+out_says "many CPUs" '^Take these 16 CPUs offline\? '
+krun --restore
+
+# Nothing to ask
+asks=
+answer='y\n'
+typed 80 --restore -i
+status "nothing to do" 0
+out_says "nothing to do" '^Nothing to do'
+typed 80 --socket 0 -i
+status "refused" 3
+ok "refused: no question" not grep -q 'y/N' "$out"
+typed 80 --cpu 99 -i
+status "wrong" 2
+ok "wrong: no question" not grep -q 'y/N' "$out"
+run --cpu 4 -i --dry-run
+status "-i with --dry-run" 2
+run --list -i
+status "-i with --list" 2
+
+# The machine has changed since
+asks=yes
+tree_2s changed
+answer='y\n'
+# what answers changes the machine first
+answer_once() {
+	wait_for grep -q 'y/N' "$work/typed"
+	by_hand 0 20
+	printf 'y\n'
+}
+typed 80 --cpu 4,20 -i
+status "another target than agreed to" 3
+out_says "another target than agreed to" online-changed
+is "another target than agreed to: online" 0-19,21-31 "$(online)"
+
+# Somebody else is at work: no question
+tree_2s busy
+new_gate
+new_rules "cpu31 offline until:$gate"
+kstart --cpu 31
+wait_gate
+asks=
+answer_once() {
+	:
+}
+typed 80 --cpu 4 -i
+status "another is at work" 75
+ok "another is at work: no question" not grep -q 'y/N' "$out"
+open_gate
+finish
+
+# Nobody can answer
+tree_2s nobody
+freeze
+rc=0
+last="cpuoff -i without a terminal"
+setsid -w "$CPUOFF" --sysroot="$t" --cpu 4 -i --json </dev/null >"$out" 2>"$err" || rc=$?
+verdict "no terminal" 2 invalid as-before
+err_says "no terminal" 'no terminal'
+untouched "no terminal"
 
 done_testing
