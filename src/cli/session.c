@@ -86,9 +86,18 @@ int session_gather(struct session *session, struct report *report)
 				&report->journals);
 }
 
+static void report_checking(const struct session *session, const char *object)
+{
+	watcher_progress(session->watcher,
+			 &(struct progress){ .phase = PHASE_CHECKING, .object = object });
+}
+
 static int read_work(struct session *session, struct report *report)
 {
-	int r = cgroups_read(session->root, &report->machine, &report->cgroups);
+	int r;
+
+	report_checking(session, "tasks and cgroups");
+	r = cgroups_read(session->root, &report->machine, &report->cgroups);
 
 	return r ? r
 		 : tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
@@ -96,8 +105,10 @@ static int read_work(struct session *session, struct report *report)
 
 int session_gather_work(struct session *session, struct report *report)
 {
-	int r = session_gather(session, report);
+	int r;
 
+	report_checking(session, "the machine");
+	r = session_gather(session, report);
 	return r ? r : read_work(session, report);
 }
 
@@ -148,7 +159,10 @@ int session_judge(const struct session *session, struct report *report, bool is_
 		.nr_places = nr_places,
 		.frees_smt = frees_smt,
 	};
-	int r = facts_read(session->root, is_return, &facts);
+	int r;
+
+	report_checking(session, "the rules");
+	r = facts_read(session->root, is_return, &facts);
 
 	if (!r)
 		r = (is_return ? preflight_return : preflight_offline)(&facts, &report->findings);

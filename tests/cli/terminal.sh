@@ -34,6 +34,11 @@ typed() {
 	tr -d '\r' <"$work/typed" >"$out"
 }
 
+# Takes long by its nature, and is looked at in the end
+tree_2s slow
+new_rules '* offline delay:1.8'
+aside slow --cpu 28-31
+
 # ---- 80 columns ------------------------------------------------------------------------------
 
 tree big --sockets 4 --cores 512 --threads 2 --caches 1 --lean --numbering interleaved --kernel-max 8191
@@ -133,6 +138,39 @@ run --restore --dry-run
 is "a plan of a restore" "16 CPUs would come back online." "$(head -n 1 "$out")"
 krun --restore
 ok "a result of a restore" grep -q '^16 CPUs are online again: 8-15,24-31, in [0-9.]* s\.$' "$out"
+
+# ---- progress --------------------------------------------------------------------------------
+
+# phases - the phases that were drawn, each once in a row
+phases() {
+	tr '\r' '\n' <"$work/typed" | sed -n "s/^$escape\[K\([a-z][a-z ]*[a-z]\)\( \[\|:\| the \| tasks\| [a-z]*\.\).*/\1/p" |
+		grep -v '^cpuoff' | uniq | paste -sd, -
+}
+
+tree_2s progress
+new_rules '* offline delay:0.2' '* online delay:0.15'
+TERM=xterm
+typed 80 --cpu 26-31
+status "progress" 0
+is "the phases" "checking,moving,removing,verifying,giving back" "$(phases)"
+tr '\r' '\n' <"$work/typed" >"$out"
+ok "progress fits into a line" not grep -q "^$escape\[K[^$escape]\{80\}" "$out"
+out_says "progress: how much, which CPU, how fast, how long" \
+	'removing \[#+\.+\] 4 of 6, cpu 27, [0-9.]+ CPUs/s, about 1 s left'
+out_says "progress: all of it" 'removing \[#+\] 6 of 6, cpu 26$'
+typed 40 --restore
+is "the phases of a restore" "checking,bringing back,giving back,verifying" "$(phases)"
+tr '\r' '\n' <"$work/typed" >"$out"
+ok "progress fits into a narrow line" not grep -q "^$escape\[K[a-bd-z][^$escape]\{39\}" "$out"
+typed 80 --cpu 26-31 --quiet
+ok "--quiet is silent" not test -s "$out"
+typed 80 --restore --no-progress
+is "--no-progress" "" "$(phases)"
+TERM=dumb
+typed 80 --cpu 26-31
+ok "a dumb terminal has no line that is written over" not grep -q "$escape" "$work/typed"
+TERM=dumb
+export TERM
 
 # ---- the question ----------------------------------------------------------------------------
 
@@ -241,5 +279,12 @@ setsid -w "$CPUOFF" --sysroot="$t" --cpu 4 -i --json </dev/null >"$out" 2>"$err"
 verdict "no terminal" 2 invalid as-before
 err_says "no terminal" 'no terminal'
 untouched "no terminal"
+
+# ---- what took long --------------------------------------------------------------------------
+
+aside_finish slow
+status "slow, no terminal" 0
+ok "a line after five seconds" grep -Eq '^cpuoff: removing: 3 of 4, cpu 28, 1\.[0-9] s a CPU, about [12] s left$' "$err"
+is "and no other" 1 "$(grep -c removing "$err")"
 
 done_testing
