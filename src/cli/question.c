@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cli/actions.h"
@@ -39,19 +41,39 @@ static void terminal_close(struct terminal *terminal)
 		fclose(terminal->output);
 }
 
+/* Waits until there is something to read. A signal that comes before is not missed. Returns 0 or
+ * -errno: -EINTR for a signal. */
+static int await_input(int fd, const struct watcher *watcher)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	sigset_t held, before;
+	int r;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	r = watcher_interrupts(watcher) ? -EINTR : 0;
+	if (!r && ppoll(&pollfd, 1, NULL, &before) < 0)
+		r = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
 /* One line without its end, cut to what has room. Returns 1, 0 where it has no end, or -errno:
  * -EINTR for a signal. */
-static int read_line(int fd, char *ret_line, size_t size)
+static int read_line(int fd, const struct watcher *watcher, char *ret_line, size_t size)
 {
 	size_t nr = 0;
-	ssize_t n;
+	ssize_t n = -1;
 	char c;
+	int r;
 
-	while ((n = read(fd, &c, 1)) > 0 && c != '\n')
+	while (!(r = await_input(fd, watcher)) && (n = read(fd, &c, 1)) > 0 && c != '\n')
 		if (nr + 1 < size)
 			ret_line[nr++] = c;
 	ret_line[nr] = '\0';
-	return n < 0 ? -errno : n > 0;
+	return r ? r : n < 0 ? -EIO : n > 0;
 }
 
 /* ---- what to ask ------------------------------------------------------------------------- */
@@ -83,8 +105,8 @@ static char *format_question(const struct report *plan)
 }
 
 /* Returns 1 for yes, 0 for anything else, or -errno. */
-static int ask(const struct terminal *terminal, const struct layout *layout,
-	       const struct report *plan)
+static int ask(const struct terminal *terminal, const struct watcher *watcher,
+	       const struct layout *layout, const struct report *plan)
 {
 	_cleanup_free_ char *question = format_question(plan);
 	char answer[ANSWER_LENGTH];
@@ -95,7 +117,7 @@ static int ask(const struct terminal *terminal, const struct layout *layout,
 	fputc('\n', layout->file);
 	layout_print(layout, STYLE_STRONG, "%s [y/N] ", question);
 	fflush(layout->file);
-	r = read_line(terminal->input, answer, sizeof(answer));
+	r = read_line(terminal->input, watcher, answer, sizeof(answer));
 	if (r <= 0)
 		fputc('\n', layout->file);
 	/* no answer; or the session is gone, and with it who could have answered */
@@ -104,7 +126,8 @@ static int ask(const struct terminal *terminal, const struct layout *layout,
 	return !strcasecmp(answer, "y") || !strcasecmp(answer, "yes");
 }
 
-static int show_and_ask(const struct terminal *terminal, const struct report *plan)
+static int show_and_ask(const struct terminal *terminal, const struct watcher *watcher,
+			const struct report *plan)
 {
 	struct layout layout;
 
@@ -114,7 +137,7 @@ static int show_and_ask(const struct terminal *terminal, const struct report *pl
 	if (plan->options->verbose)
 		summary_print_steps(&layout, plan);
 	summary_print_service(&layout, plan, "once they are off: ");
-	return ask(terminal, &layout, plan);
+	return ask(terminal, watcher, &layout, plan);
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */
@@ -179,7 +202,7 @@ static int plan_and_ask(struct session *session, const struct terminal *terminal
 	if (!r && !plan.nr_runs)
 		take_over(report, &plan);
 	else if (!r)
-		r = conclude(report, &plan, show_and_ask(terminal, &plan));
+		r = conclude(report, &plan, show_and_ask(terminal, &watcher, &plan));
 	report_free(&plan);
 	session_close(&planning);
 	return r;
