@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <syslog.h>
 
 #include "cli/actions.h"
 #include "cli/json.h"
@@ -14,6 +13,7 @@
 #include "cli/question.h"
 #include "cli/report.h"
 #include "cli/signals.h"
+#include "cli/syslog.h"
 #include "cli/text.h"
 
 static int report_wrong_options(struct report *report)
@@ -26,24 +26,6 @@ static int report_wrong_options(struct report *report)
 	report->verdict = VERDICT_INVALID;
 	report->exit_status = EXIT_INVALID;
 	return 0;
-}
-
-/* A run may outlive the session that began it: the system log keeps its result. */
-static void log_result(const struct session *session, const struct report *report)
-{
-	if (!report->nr_runs || report->options->request.dry_run || !session->root ||
-	    !root_is_live(session->root))
-		return;
-	openlog("cpuoff", LOG_PID, LOG_DAEMON);
-	for (size_t i = 0; i < report->nr_runs; i++) {
-		_cleanup_free_ char *cpus = cpus_format(report->runs[i].changed);
-
-		syslog(report->exit_status ? LOG_ERR : LOG_NOTICE,
-		       "operation %s: %s, exit status %d, CPUs %s: %s",
-		       report->runs[i].operation->id, verdict_format(report->verdict),
-		       report->exit_status, cpus ? cpus : "", report->options->command);
-	}
-	closelog();
 }
 
 static int print(const struct report *report)
@@ -95,7 +77,7 @@ int main(int argc, const char **argv)
 		picture_close(&report, &picture);
 		if (r >= 0) {
 			findings_sort(&report.findings);
-			log_result(&session, &report);
+			syslog_write(&session, &report);
 			r = print(&report);
 		}
 		session_close(&session);
