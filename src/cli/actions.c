@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "cli/picture.h"
+
 static int status(struct session *session, struct report *report)
 {
 	int r = session_gather(session, report);
@@ -30,8 +32,9 @@ static int list(struct session *session, struct report *report)
 	for (size_t i = 0; i < report->findings.nr; i++)
 		if (report->findings.list[i].is_invalid)
 			report_conclude(report, VERDICT_INVALID, EXIT_INVALID);
+	r = report->verdict == VERDICT_DONE ? picture_save_map(report) : 0;
 	findings_sort(&report->findings);
-	return 0;
+	return r;
 }
 
 /* The machine as it is: CPUs of the selection that are still online are in the way, too. */

@@ -207,18 +207,25 @@ static char *format_number(size_t nr, const char *what, const char *none)
 	return nr ? util_asprintf("%zu %s%s", nr, what, nr == 1 ? "" : "s") : strdup(none);
 }
 
-static void print_counts(const struct layout *layout, const struct machine *machine)
+char *list_format_parts(const struct machine *machine)
 {
-	unsigned int present = cpus_count(machine->present), online = cpus_count(machine->online);
 	_cleanup_free_ char *sockets =
 		format_number(count_sockets(machine), "socket", "sockets unknown");
 	_cleanup_free_ char *nodes = format_number(machine->nr_nodes, "node", "no NUMA");
 	_cleanup_free_ char *threads = format_threads(machine);
 
+	return sockets && nodes && threads ? util_asprintf("%s, %s, %s", sockets, nodes, threads)
+					   : NULL;
+}
+
+static void print_counts(const struct layout *layout, const struct machine *machine)
+{
+	unsigned int present = cpus_count(machine->present), online = cpus_count(machine->online);
+	_cleanup_free_ char *parts = list_format_parts(machine);
+
 	layout_print(layout, STYLE_STRONG, "%u CPU%s: %u online, %u offline; ", present,
 		     present == 1 ? "" : "s", online, present - online);
-	if (sockets && nodes && threads)
-		layout_print(layout, STYLE_PLAIN, "%s, %s, %s", sockets, nodes, threads);
+	layout_print(layout, STYLE_PLAIN, "%s", parts ? parts : "?");
 	fputs("\n\n", layout->file);
 }
 
@@ -250,7 +257,7 @@ static void print_selection(const struct layout *layout, const struct selection 
 }
 
 void list_print(const struct layout *layout, const struct machine *machine,
-		const struct selection *selection)
+		const struct selection *selection, const struct map *map)
 {
 	_cleanup_(table_free) struct table table = {
 		.titles = titles,
@@ -264,6 +271,10 @@ void list_print(const struct layout *layout, const struct machine *machine,
 	if (selection)
 		print_selection(layout, selection);
 	print_counts(layout, machine);
+	if (map) {
+		map_print(layout, map);
+		return;
+	}
 	if (fill_table(machine, &table)) {
 		fprintf(stderr, "cpuoff: no memory for the table\n");
 		return;

@@ -30,6 +30,7 @@ enum option {
 	OPTION_SOCKET_OF,
 	OPTION_STATUS,
 	OPTION_LIST,
+	OPTION_MAP,
 	OPTION_SERVICE,
 	OPTION_LIST_RULES,
 	OPTION_DRY_RUN,
@@ -101,6 +102,8 @@ static struct poptOption action_options[] = {
 	  "undo an operation, or bring the selected CPUs back", "ID|all" },
 	FLAG("status", 0, OPTION_STATUS, "show the operations in force"),
 	FLAG("list", 0, OPTION_LIST, "show the machine, and what a selection means"),
+	{ "map", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_MAP,
+	  "with --list: every CPU where it is, or drawn into a file", "FILE.svg" },
 	FLAG("service", 0, OPTION_SERVICE, "say whether the hardware of these CPUs can be removed"),
 	FLAG("list-rules", 0, OPTION_LIST_RULES,
 	     "show all that is looked for, and what to do then"),
@@ -170,6 +173,7 @@ static const struct {
 } limits[] = {
 	{ OPTION_DRY_RUN, "dry-run", CHANGES },
 	{ OPTION_INTERACTIVE, "interactive", CHANGES },
+	{ OPTION_MAP, "map", ON(ACTION_LIST) },
 	{ OPTION_MIGRATE, "migrate", CHANGES },
 	{ OPTION_PINNED, "pinned", ON(ACTION_OFFLINE) },
 	{ OPTION_METHOD, "method", ON(ACTION_OFFLINE) },
@@ -326,13 +330,14 @@ static const char *given_value(const char *value)
 }
 
 /* Other endings are kept for other pictures. */
-static void set_profile_file(struct parser *parser, const char *name)
+static const char *take_picture(struct parser *parser, const char *option, const char *name)
 {
 	size_t length = name ? strlen(name) : 0;
 
 	if (name && (length < 5 || strcmp(name + length - 4, ".svg")))
-		complain(parser, "--profile=%s: it is the name of a file that ends in .svg", name);
-	parser->options->profile_file = name;
+		complain(parser, "--%s=%s: it is the name of a file that ends in .svg", option,
+			 name);
+	return name;
 }
 
 /* --mce has a file, "-" for standard input, or the text itself. */
@@ -382,6 +387,10 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_LIST:
 		set_action(parser, ACTION_LIST);
 		break;
+	case OPTION_MAP:
+		options->map = true;
+		options->map_file = take_picture(parser, "map", given_value(value));
+		break;
 	case OPTION_SERVICE:
 		set_action(parser, ACTION_SERVICE);
 		break;
@@ -424,7 +433,7 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_PROFILE:
 		request->profile = true;
-		set_profile_file(parser, given_value(value));
+		options->profile_file = take_picture(parser, "profile", given_value(value));
 		break;
 	case OPTION_BOOST:
 		request->boost = true;
@@ -509,6 +518,9 @@ static void check_limits(struct parser *parser)
 	if (request->socket_of && !request_has(request, SELECT_MCE))
 		complain(parser,
 			 "--socket-of says what --mce means, and cannot be used without it");
+	if (parser->options->map && !parser->options->map_file && parser->options->json)
+		complain(parser, "--map is text, and --json is none: name a file, as in "
+				 "--map=FILE.svg");
 	if (request->dry_run && parser->options->interactive)
 		complain(parser, "--interactive asks before something is done, and --dry-run does "
 				 "nothing");
@@ -537,6 +549,8 @@ static const char **close_values(int argc, const char **argv)
 			closed[i] = "--restore=" NO_VALUE;
 		else if (!strcmp(argv[i], "--profile"))
 			closed[i] = "--profile=" NO_VALUE;
+		else if (!strcmp(argv[i], "--map"))
+			closed[i] = "--map=" NO_VALUE;
 	}
 	return closed;
 }

@@ -16,6 +16,8 @@ struct options {
 	const char *state_dir;	  /* "/run/cpuoff" if not given */
 	char *command;		  /* the command line, for the journal */
 	const char *profile_file; /* --profile=FILE, or NULL */
+	const char *map_file;	  /* --map=FILE, or NULL */
+	bool map;
 	enum colour colour;
 	bool interactive;
 	bool json;

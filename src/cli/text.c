@@ -331,6 +331,18 @@ static void print_status(const struct layout *layout, const struct report *repor
 		print_in_force(layout, report, &report->journals.list[i]);
 }
 
+static void print_list(const struct layout *layout, const struct report *report)
+{
+	const struct selection *selection =
+		report->options->request.nr_selectors ? &report->selection : NULL;
+	bool is_map = report->options->map && !report->options->map_file && report->machine.present;
+	_cleanup_(map_free) struct map map = { 0 };
+
+	if (is_map && map_make(&report->machine, &report->journals, selection, &map))
+		return;
+	list_print(layout, &report->machine, selection, is_map ? &map : NULL);
+}
+
 void text_print(const struct report *report)
 {
 	struct layout out, err;
@@ -347,8 +359,7 @@ void text_print(const struct report *report)
 	else if (report->options->request.action == ACTION_LIST_RULES)
 		catalogue_print(&out);
 	else if (report->options->request.action == ACTION_LIST)
-		list_print(&out, &report->machine,
-			   report->options->request.nr_selectors ? &report->selection : NULL);
+		print_list(&out, report);
 	else if (report->options->request.action == ACTION_SERVICE)
 		summary_print_service(&out, report, "");
 	else
