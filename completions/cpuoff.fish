@@ -77,6 +77,7 @@ complete -c cpuoff -n 'string match -q -- "--restore=*" (commandline -ct)' \
     -a '--restore=(__cpuoff_operations)'
 complete -c cpuoff -l status -d 'Show the operations in force'
 complete -c cpuoff -l list -d 'Show the machine, and what a selection means'
+complete -c cpuoff -l prometheus -d 'With --status: as metrics for Prometheus'
 complete -c cpuoff -l map -d 'With --list: every CPU where it is'
 complete -c cpuoff -l service -d 'Say whether the hardware of these CPUs can be removed'
 complete -c cpuoff -l list-rules -d 'Show all that is looked for, and what to do then'

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/picture.h"
 #include "cli/progress.h"
+#include "cli/prometheus.h"
 #include "cli/question.h"
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -35,6 +36,8 @@ static int print(const struct report *report)
 	text_print(report);
 	if (report->options->json)
 		r = json_print(report);
+	else if (report->options->prometheus && report->verdict != VERDICT_INVALID)
+		r = prometheus_print(stdout, report);
 	if (fflush(stdout) && errno != EPIPE) {
 		fprintf(stderr, "cpuoff: the result could not be written: %s\n", strerror(errno));
 		if (!report->exit_status && !report->nr_runs)

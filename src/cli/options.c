@@ -29,6 +29,7 @@ enum option {
 	OPTION_RESTORE = 2000,
 	OPTION_SOCKET_OF,
 	OPTION_STATUS,
+	OPTION_PROMETHEUS,
 	OPTION_LIST,
 	OPTION_MAP,
 	OPTION_SERVICE,
@@ -101,6 +102,7 @@ static struct poptOption action_options[] = {
 	{ "restore", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_RESTORE,
 	  "undo an operation, or bring the selected CPUs back", "ID|all" },
 	FLAG("status", 0, OPTION_STATUS, "show the operations in force"),
+	FLAG("prometheus", 0, OPTION_PROMETHEUS, "with --status: as metrics for Prometheus"),
 	FLAG("list", 0, OPTION_LIST, "show the machine, and what a selection means"),
 	{ "map", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_MAP,
 	  "with --list: every CPU where it is, or drawn into a file", "FILE.svg" },
@@ -173,6 +175,7 @@ static const struct {
 } limits[] = {
 	{ OPTION_DRY_RUN, "dry-run", CHANGES },
 	{ OPTION_INTERACTIVE, "interactive", CHANGES },
+	{ OPTION_PROMETHEUS, "prometheus", ON(ACTION_STATUS) },
 	{ OPTION_MAP, "map", ON(ACTION_LIST) },
 	{ OPTION_MIGRATE, "migrate", CHANGES },
 	{ OPTION_PINNED, "pinned", ON(ACTION_OFFLINE) },
@@ -384,6 +387,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_STATUS:
 		set_action(parser, ACTION_STATUS);
 		break;
+	case OPTION_PROMETHEUS:
+		options->prometheus = true;
+		break;
 	case OPTION_LIST:
 		set_action(parser, ACTION_LIST);
 		break;
@@ -518,6 +524,8 @@ static void check_limits(struct parser *parser)
 	if (request->socket_of && !request_has(request, SELECT_MCE))
 		complain(parser,
 			 "--socket-of says what --mce means, and cannot be used without it");
+	if (parser->options->prometheus && parser->options->json)
+		complain(parser, "--prometheus and --json are two formats: leave one of them out");
 	if (parser->options->map && !parser->options->map_file && parser->options->json)
 		complain(parser, "--map is text, and --json is none: name a file, as in "
 				 "--map=FILE.svg");

@@ -18,6 +18,7 @@ struct options {
 	const char *profile_file; /* --profile=FILE, or NULL */
 	const char *map_file;	  /* --map=FILE, or NULL */
 	bool map;
+	bool prometheus;
 	enum colour colour;
 	bool interactive;
 	bool json;

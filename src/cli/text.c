@@ -351,8 +351,8 @@ void text_print(const struct report *report)
 	layout_init(stderr, report->options, &err);
 	text_print_findings(&err, report);
 	print_failures(&err, report);
-	if (report->options->json || report->options->quiet || report->options->error ||
-	    report->verdict == VERDICT_INVALID)
+	if (report->options->json || report->options->prometheus || report->options->quiet ||
+	    report->options->error || report->verdict == VERDICT_INVALID)
 		return;
 	if (report->options->request.action == ACTION_STATUS)
 		print_status(&out, report);
