@@ -394,6 +394,7 @@ int json_print(const struct report *report)
 		[ACTION_OFFLINE] = "offline",	    [ACTION_RESTORE] = "restore",
 		[ACTION_STATUS] = "status",	    [ACTION_LIST] = "list",
 		[ACTION_LIST_RULES] = "list-rules", [ACTION_SERVICE] = "service",
+		[ACTION_REPORT] = "report",
 	};
 	const struct request *request = &report->options->request;
 	struct json_object *document = json_object_new_object();
@@ -414,6 +415,9 @@ int json_print(const struct report *report)
 		add(document, "findings", make_findings(&report->findings));
 		add_selection(report, report->selection.target, document);
 		add(document, "service", make_service(report));
+	} else if (request->action == ACTION_REPORT) {
+		add_list(report, document);
+		add(document, "report", json_object_get(report->bugreport));
 	} else if (request->action == ACTION_LIST_RULES) {
 		add(document, "findings", make_findings(&report->findings));
 		add(document, "rules", catalogue_json());

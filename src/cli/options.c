@@ -11,7 +11,7 @@
 
 #define ON(action) (1U << (action))
 #define CHANGES	   (ON(ACTION_OFFLINE) | ON(ACTION_RESTORE))
-#define SELECTS	   (CHANGES | ON(ACTION_LIST) | ON(ACTION_SERVICE))
+#define SELECTS	   (CHANGES | ON(ACTION_LIST) | ON(ACTION_SERVICE) | ON(ACTION_REPORT))
 #define ANY	   (SELECTS | ON(ACTION_STATUS))
 
 /* The values of options that have a few. */
@@ -34,6 +34,7 @@ enum option {
 	OPTION_MAP,
 	OPTION_SERVICE,
 	OPTION_LIST_RULES,
+	OPTION_REPORT,
 	OPTION_DRY_RUN,
 	OPTION_INTERACTIVE,
 	OPTION_MIGRATE,
@@ -109,6 +110,8 @@ static struct poptOption action_options[] = {
 	FLAG("service", 0, OPTION_SERVICE, "say whether the hardware of these CPUs can be removed"),
 	FLAG("list-rules", 0, OPTION_LIST_RULES,
 	     "show all that is looked for, and what to do then"),
+	FLAG("report", 0, OPTION_REPORT,
+	     "collect what is needed to find a bug, without personal data"),
 	FLAG("dry-run", 0, OPTION_DRY_RUN, "show the whole plan and change nothing"),
 	FLAG("interactive", 'i', OPTION_INTERACTIVE, "show what would be done, and ask"),
 	POPT_TABLEEND,
@@ -203,6 +206,7 @@ static const char *const action_names[] = {
 	[ACTION_LIST] = "--list",
 	[ACTION_SERVICE] = "--service",
 	[ACTION_LIST_RULES] = "--list-rules",
+	[ACTION_REPORT] = "--report",
 };
 
 struct parser {
@@ -402,6 +406,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_LIST_RULES:
 		set_action(parser, ACTION_LIST_RULES);
+		break;
+	case OPTION_REPORT:
+		set_action(parser, ACTION_REPORT);
 		break;
 	case OPTION_DRY_RUN:
 		request->dry_run = true;
@@ -643,7 +650,7 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 
 	if (context && options.command) {
 		poptSetOtherOptionHelp(context, "SELECTION | --restore[=ID|all] | --status | "
-						"--list | --service | --list-rules");
+						"--list | --service | --list-rules | --report");
 		r = parse(context, &parser);
 	}
 	poptFreeContext(context);

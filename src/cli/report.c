@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <json-c/json.h>
+
 #include "cli/signals.h"
 
 static const struct {
@@ -232,6 +234,7 @@ void report_free(struct report *report)
 	free(report->measurement);
 	profile_free(report->profile);
 	report_forget(report);
+	json_object_put(report->bugreport);
 	findings_free(&report->told);
 	hwloc_bitmap_free(report->confirmed);
 	hwloc_bitmap_free(report->target);

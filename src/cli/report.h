@@ -45,6 +45,8 @@ struct measurement {
 	bool is_realtime;
 };
 
+struct json_object;
+
 struct report {
 	const struct options *options;
 	enum verdict verdict;
@@ -68,6 +70,7 @@ struct report {
 	struct journals journals; /* operations in force before this one */
 	struct run *runs; /* one an operation that was made, or undone; in a dry run: planned */
 	size_t nr_runs;
+	struct json_object *bugreport;	 /* what --report has gathered */
 	struct measurement *measurement; /* NULL where nothing was measured */
 	struct profile *profile;	 /* of all runs, NULL where nobody wants one */
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/bugreport.h"
 #include "cli/catalogue.h"
 #include "cli/layout.h"
 #include "cli/list.h"
@@ -349,7 +350,9 @@ void text_print(const struct report *report)
 
 	layout_init(stdout, report->options, &out);
 	layout_init(stderr, report->options, &err);
-	text_print_findings(&err, report);
+	/* those of --report are part of it */
+	if (!report->bugreport)
+		text_print_findings(&err, report);
 	print_failures(&err, report);
 	if (report->options->json || report->options->prometheus || report->options->quiet ||
 	    report->options->error || report->verdict == VERDICT_INVALID)
@@ -358,6 +361,8 @@ void text_print(const struct report *report)
 		print_status(&out, report);
 	else if (report->options->request.action == ACTION_LIST_RULES)
 		catalogue_print(&out);
+	else if (report->options->request.action == ACTION_REPORT)
+		bugreport_print(&out, report);
 	else if (report->options->request.action == ACTION_LIST)
 		print_list(&out, report);
 	else if (report->options->request.action == ACTION_SERVICE)
