@@ -324,8 +324,10 @@ static void print_rest(const struct layout *layout, const char *what, hwloc_cons
 {
 	_cleanup_free_ char *list = layout_list(layout, set);
 
-	if (!cpus_is_empty(set))
-		layout_field(layout, STYLE_PLAIN, what, "%s", list ? list : "?");
+	if (cpus_is_empty(set))
+		return;
+	layout_print(layout, STYLE_PLAIN, "%s: ", what);
+	layout_sentence(layout, STYLE_PLAIN, strlen(what) + 2, 2, list ? list : "?");
 }
 
 void map_print(const struct layout *layout, const struct map *map)

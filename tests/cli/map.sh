@@ -40,7 +40,7 @@ is "CPUs that an operation took stand where they were" "0 oo oo oo oo oo oo oo o
 tree holes --sockets 2 --cores 4 --threads 1 --dies 2 --possible 12
 run --list --map
 out_says "dies" '^socket 0, die 1, node 0: 2 cores, 2-3$'
-out_says "CPUs that are not there" '^not present +8-11$'
+out_says "CPUs that are not there" '^not present: 8-11$'
 
 tree big --sockets 4 --cores 128 --threads 2 --lean --numbering threads-last
 run --list --map --socket 1 --cpu 5
