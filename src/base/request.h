@@ -32,6 +32,7 @@ enum action {
 	ACTION_LIST,
 	ACTION_SERVICE,
 	ACTION_LIST_RULES,
+	ACTION_REPORT,
 };
 
 enum on_error {

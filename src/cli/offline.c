@@ -132,15 +132,6 @@ static int warn_of_returned(struct report *report, const struct step_env *env)
 		       : -ENOMEM;
 }
 
-static int refuse_changed(struct report *report)
-{
-	return findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
-			    "Run cpuoff again.",
-			    "the set of online CPUs changed after the selection was resolved")
-		       ? 0
-		       : -ENOMEM;
-}
-
 static int run_operation(struct session *session, struct report *report, struct step_env *env,
 			 struct operation *operation)
 {
@@ -166,7 +157,7 @@ static int run_operation(struct session *session, struct report *report, struct 
 	conclude_offline(report, run, outcome);
 	if (outcome == OUTCOME_DONE && warn_of_returned(report, env))
 		return -ENOMEM;
-	return outcome == OUTCOME_STALE ? refuse_changed(report) : 0;
+	return outcome == OUTCOME_STALE ? session_refuse_changed(report) : 0;
 }
 
 /* Plans for the claim and runs it, or shows it in a dry run. */
@@ -214,7 +205,7 @@ static int look_again(struct session *session, struct report *report)
 	if (!resolved || hwloc_bitmap_or(resolved, report->target, report->survivors) < 0)
 		return -ENOMEM;
 	if (!r && !hwloc_bitmap_isequal(resolved, report->machine.online))
-		r = refuse_changed(report);
+		r = session_refuse_changed(report);
 	return r;
 }
 
@@ -259,6 +250,8 @@ static int take(struct session *session, struct report *report)
 		r = session_gather_work(session, report);
 		if (!r)
 			r = find_target(session, report);
+		if (!r)
+			r = session_check_confirmed(report);
 		if (!r && report_is_refused(report))
 			return 0;
 		if (!r)
