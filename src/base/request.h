@@ -32,6 +32,7 @@ enum action {
 	ACTION_LIST,
 	ACTION_SERVICE,
 	ACTION_LIST_RULES,
+	ACTION_REPORT,
 	ACTION_PERSIST, /* do again what was recorded before the boot */
 };
 

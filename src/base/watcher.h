@@ -13,20 +13,23 @@
 #include "base/util.h"
 
 enum phase {
-	PHASE_MOVING,	 /* work leaves the target */
-	PHASE_REMOVING,	 /* CPUs go offline */
-	PHASE_EJECTING,	 /* CPUs are given back to the firmware */
-	PHASE_RETURNING, /* CPUs come online */
-	PHASE_WAITING,	 /* for another cpuoff, or for a write that the kernel has not answered */
+	PHASE_CHECKING,	   /* the machine is read, and the rules look at it */
+	PHASE_MOVING,	   /* work leaves the target, and what helps is made */
+	PHASE_REMOVING,	   /* CPUs go offline */
+	PHASE_VERIFYING,   /* what was done is read off the machine */
+	PHASE_EJECTING,	   /* CPUs are given back to the firmware */
+	PHASE_RETURNING,   /* CPUs come online */
+	PHASE_GIVING_BACK, /* all else is undone */
+	PHASE_WAITING,	   /* for another cpuoff, or for a write that the kernel has not answered */
 };
 
 struct progress {
 	enum phase phase;
-	const char *object; /* "cpu 31", or what is waited for */
-	size_t done, total;
-	double waited;	   /* PHASE_WAITING: seconds so far */
-	pid_t pid;	   /* PHASE_WAITING: who is waited for, 0 if unknown */
-	const char *where; /* PHASE_WAITING: the kernel function it sits in, "" if unknown */
+	const char *object; /* what is in hand, or was last: "cpu 31"; or what is waited for */
+	size_t done, total; /* @total is 0 where nothing is counted */
+	double waited;	    /* PHASE_WAITING: seconds so far */
+	pid_t pid;	    /* PHASE_WAITING: who is waited for, 0 if unknown */
+	const char *where;  /* PHASE_WAITING: the kernel function it sits in, "" if unknown */
 };
 
 struct watcher {

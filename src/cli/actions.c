@@ -4,6 +4,9 @@
 
 #include <errno.h>
 
+#include "cli/bugreport.h"
+#include "cli/picture.h"
+
 static int status(struct session *session, struct report *report)
 {
 	int r = session_gather(session, report);
@@ -32,8 +35,9 @@ static int list(struct session *session, struct report *report)
 	for (size_t i = 0; i < report->findings.nr; i++)
 		if (report->findings.list[i].is_invalid)
 			report_conclude(report, VERDICT_INVALID, EXIT_INVALID);
+	r = report->verdict == VERDICT_DONE ? picture_save_map(report) : 0;
 	findings_sort(&report->findings);
-	return 0;
+	return r;
 }
 
 /* The machine as it is: CPUs of the selection that are still online are in the way, too. */
@@ -57,6 +61,25 @@ static int list_rules(struct session *session, struct report *report)
 	return 0;
 }
 
+/* With a selection also what would be found if it were to go. */
+static int gather_report(struct session *session, struct report *report)
+{
+	int r = session_gather_work(session, report);
+
+	if (!r && report->options->request.nr_selectors)
+		r = session_resolve(session, report);
+	if (r)
+		return r;
+	if (report->selection.target) {
+		hwloc_bitmap_copy(report->target, report->selection.target);
+		hwloc_bitmap_andnot(report->survivors, report->machine.online, report->target);
+		r = session_judge(session, report, false, NULL, 0, false);
+	}
+	findings_sort(&report->findings);
+	report_conclude(report, VERDICT_DONE, EXIT_DONE);
+	return r ? r : bugreport_gather(session, report);
+}
+
 /* ---- the table --------------------------------------------------------------------------- */
 
 int actions_run(struct session *session, struct report *report)
@@ -65,7 +88,7 @@ int actions_run(struct session *session, struct report *report)
 		[ACTION_OFFLINE] = actions_offline, [ACTION_RESTORE] = actions_restore,
 		[ACTION_STATUS] = status,	    [ACTION_LIST] = list,
 		[ACTION_SERVICE] = service,	    [ACTION_LIST_RULES] = list_rules,
-		[ACTION_PERSIST] = actions_persist,
+		[ACTION_PERSIST] = actions_persist, [ACTION_REPORT] = gather_report,
 	};
 	int r = actions[report->options->request.action](session, report);
 	if (r == -EINVAL && findings_has(&report->findings, SEVERITY_REFUSE)) {

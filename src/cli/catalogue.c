@@ -2,6 +2,8 @@
 /* catalogue.c - --list-rules: what cpuoff looks for before it acts, and what else it may find */
 #include "cli/catalogue.h"
 
+#include <string.h>
+
 #include "core/preflight.h"
 
 static const char *format_force(const struct rule *rule)
@@ -9,18 +11,27 @@ static const char *format_force(const struct rule *rule)
 	return rule->is_forcible ? ", --force accepts it" : "";
 }
 
-void catalogue_print(void)
+/* "    looks at: TEXT", which goes on below its beginning. */
+static void print_line(const struct layout *layout, const char *label, const char *text)
+{
+	layout_print(layout, STYLE_PLAIN, "    ");
+	layout_print(layout, STYLE_FAINT, "%s", label);
+	layout_sentence(layout, STYLE_PLAIN, 4 + strlen(label), 4, text);
+}
+
+void catalogue_print(const struct layout *layout)
 {
 	for (const struct rule *rule = NULL; (rule = preflight_next_rule(rule));) {
 		bool is_range = rule->mildest != rule->severity;
 
-		printf("%-24s %s%s%s%s\n", rule->id, severity_format(rule->severity),
-		       is_range ? " or " : "", is_range ? severity_format(rule->mildest) : "",
-		       format_force(rule));
-		printf("    %s\n", rule->what);
-		printf("    looks at: %s\n", rule->reads);
+		layout_print(layout, STYLE_STRONG, "%-24s", rule->id);
+		layout_print(layout, STYLE_PLAIN, " %s%s%s%s\n", severity_format(rule->severity),
+			     is_range ? " or " : "", is_range ? severity_format(rule->mildest) : "",
+			     format_force(rule));
+		print_line(layout, "", rule->what);
+		print_line(layout, "looks at: ", rule->reads);
 		if (rule->remedy)
-			printf("    remedy: %s\n", rule->remedy);
+			print_line(layout, "remedy: ", rule->remedy);
 	}
 }
 

@@ -4,8 +4,10 @@
 
 #include <json-c/json.h>
 
-/* Prints the catalogue to stdout: one paragraph a rule. */
-void catalogue_print(void);
+#include "cli/layout.h"
+
+/* Prints the catalogue: one paragraph a rule. */
+void catalogue_print(const struct layout *layout);
 
 /* The "rules" array of --list-rules --json. The caller puts it. */
 struct json_object *catalogue_json(void);

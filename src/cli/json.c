@@ -167,35 +167,6 @@ static void add_items(const struct report *report, const struct run *run, const 
 	}
 }
 
-/* Threads that had run on the target last, and could go elsewhere. */
-static int count_tasks_moved(const struct report *report)
-{
-	int nr = 0;
-
-	if (report->options->request.action != ACTION_OFFLINE || report->options->request.dry_run ||
-	    (report->verdict != VERDICT_DONE && report->verdict != VERDICT_PARTIAL))
-		return 0;
-	for (size_t i = 0; i < report->tasks.nr; i++)
-		nr += task_is_movable(&report->tasks.list[i]) &&
-		      hwloc_bitmap_isset(report->target, report->tasks.list[i].cpu);
-	return nr;
-}
-
-static int count_irqs_moved(const struct report *report)
-{
-	int nr = 0;
-
-	for (size_t i = 0; i < report->nr_runs; i++)
-		for (size_t j = 0; j < report->runs[i].operation->nr_steps; j++) {
-			const struct step *step = &report->runs[i].operation->steps[j];
-
-			for (size_t k = 0; step->kind->moves_irqs && k < step->nr_items; k++)
-				nr += step->items[k].state == STATE_APPLIED &&
-				      strcmp(step->items[k].before, step->items[k].after);
-		}
-	return report->options->request.action == ACTION_OFFLINE ? nr : 0;
-}
-
 static struct json_object *make_latency(const struct measurement *measurement)
 {
 	const struct latency *latency = &measurement->latency;
@@ -298,8 +269,9 @@ static struct json_object *make_result(const struct report *report)
 	add(object, "failed", failed);
 	add(object, "seconds", make_seconds(seconds));
 	add(object, "per_cpu", per_cpu);
-	add(object, "tasks_moved", json_object_new_int(count_tasks_moved(report)));
-	add(object, "irqs_moved", json_object_new_int(count_irqs_moved(report)));
+	add(object, "tasks_moved",
+	    json_object_new_int64((int64_t)report_count_tasks_moved(report)));
+	add(object, "irqs_moved", json_object_new_int64((int64_t)report_count_irqs_moved(report)));
 	add(object, "latency", report->measurement ? make_latency(report->measurement) : NULL);
 	add(object, "profile", report->profile ? make_profile(report->profile) : NULL);
 	return object;
@@ -468,7 +440,7 @@ char *json_format(const struct report *report)
 		[ACTION_OFFLINE] = "offline",	    [ACTION_RESTORE] = "restore",
 		[ACTION_STATUS] = "status",	    [ACTION_LIST] = "list",
 		[ACTION_LIST_RULES] = "list-rules", [ACTION_SERVICE] = "service",
-		[ACTION_PERSIST] = "persist",
+		[ACTION_PERSIST] = "persist",	    [ACTION_REPORT] = "report",
 	};
 	const struct request *request = &report->options->request;
 	struct json_object *document = json_object_new_object();
@@ -495,6 +467,9 @@ char *json_format(const struct report *report)
 		add(document, "findings", make_findings(&report->findings));
 		add_selection(report, report->selection.target, document);
 		add(document, "service", make_service(report));
+	} else if (request->action == ACTION_REPORT) {
+		add_list(report, document);
+		add(document, "report", json_object_get(report->bugreport));
 	} else if (request->action == ACTION_LIST_RULES) {
 		add(document, "findings", make_findings(&report->findings));
 		add(document, "rules", catalogue_json());

@@ -3,8 +3,6 @@
  * list.c - --list: the machine as a table, and what a selection resolves to
  *
  * A row of the table is a group of CPUs that agree in all but their numbers, cores and threads.
- * Rows are as wide as a terminal of 80 columns: long lists are broken at commas, inside their
- * column.
  */
 #include "cli/list.h"
 
@@ -12,10 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define LINE_WIDTH 80
 #define CORE_WIDTH 16
-#define CPUS_WIDTH 20 /* at least */
-#define GAP	   2
 
 enum column {
 	COLUMN_SOCKET,
@@ -35,20 +30,10 @@ static const char *const titles[NR_COLUMNS] = {
 	[COLUMN_CAN_GO] = "can go", [COLUMN_CPUS] = "CPUs",
 };
 
-struct row {
-	char *cells[NR_COLUMNS];
-};
-
 /* What the CPUs of a row have in common, and one of them. */
 struct entry {
 	unsigned int number;
 	const struct cpu *cpu;
-};
-
-struct table {
-	struct row *rows;
-	size_t nr_rows;
-	size_t widths[NR_COLUMNS];
 };
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -150,43 +135,21 @@ static char *format_numbers(const struct entry *entries, size_t nr, enum number 
 	return cpus_is_empty(set) ? strdup("?") : cpus_format(set);
 }
 
-static int make_row(const struct entry *entries, size_t nr, struct row *ret_row)
+static int add_row(struct table *table, const struct entry *entries, size_t nr)
 {
 	const struct cpu *cpu = entries[0].cpu;
 
-	*ret_row =
-		(struct row){ .cells = {
-				      [COLUMN_SOCKET] = format_id(cpu->socket),
-				      [COLUMN_DIE] = format_id(cpu->die),
-				      [COLUMN_NODE] = format_id(cpu->node),
-				      [COLUMN_CORE] = format_numbers(entries, nr, NUMBER_CORE),
-				      [COLUMN_THREAD] = format_numbers(entries, nr, NUMBER_THREAD),
-				      [COLUMN_STATE] = strdup(state_of(cpu)),
-				      [COLUMN_CAN_GO] = strdup(cpu->has_online_file ? "yes" : "no"),
-				      [COLUMN_CPUS] = format_numbers(entries, nr, NUMBER_CPU),
-			      } };
-	for (size_t i = 0; i < NR_COLUMNS; i++)
-		if (!ret_row->cells[i])
-			return -ENOMEM;
-	return 0;
-}
-
-static void table_free(struct table *table)
-{
-	for (size_t i = 0; i < table->nr_rows; i++)
-		for (size_t j = 0; j < NR_COLUMNS; j++)
-			free(table->rows[i].cells[j]);
-	free(table->rows);
-}
-
-static int add_row(struct table *table, const struct entry *entries, size_t nr)
-{
-	struct row *rows = util_grow(table->rows, table->nr_rows, sizeof(*rows));
-
-	if (!rows)
-		return -ENOMEM;
-	table->rows = rows;
-	return make_row(entries, nr, &rows[table->nr_rows++]);
+	return table_add(table, cpu->is_online ? STYLE_PLAIN : STYLE_BAD,
+			 (char *[]){
+				 [COLUMN_SOCKET] = format_id(cpu->socket),
+				 [COLUMN_DIE] = format_id(cpu->die),
+				 [COLUMN_NODE] = format_id(cpu->node),
+				 [COLUMN_CORE] = format_numbers(entries, nr, NUMBER_CORE),
+				 [COLUMN_THREAD] = format_numbers(entries, nr, NUMBER_THREAD),
+				 [COLUMN_STATE] = strdup(state_of(cpu)),
+				 [COLUMN_CAN_GO] = strdup(cpu->has_online_file ? "yes" : "no"),
+				 [COLUMN_CPUS] = format_numbers(entries, nr, NUMBER_CPU),
+			 });
 }
 
 static int fill_table(const struct machine *machine, struct table *table)
@@ -209,100 +172,6 @@ static int fill_table(const struct machine *machine, struct table *table)
 	return 0;
 }
 
-/* ---- layout ------------------------------------------------------------------------------ */
-
-static void set_widths(struct table *table)
-{
-	size_t used = 0;
-
-	for (size_t column = 0; column < COLUMN_CPUS; column++) {
-		size_t width = strlen(titles[column]);
-
-		for (size_t i = 0; i < table->nr_rows; i++)
-			if (strlen(table->rows[i].cells[column]) > width)
-				width = strlen(table->rows[i].cells[column]);
-		if (column == COLUMN_CORE && width > CORE_WIDTH)
-			width = CORE_WIDTH;
-		table->widths[column] = width;
-		used += width + GAP;
-	}
-	table->widths[COLUMN_CPUS] =
-		used + CPUS_WIDTH > LINE_WIDTH ? (size_t)CPUS_WIDTH : LINE_WIDTH - used;
-}
-
-/* How much of @text goes on one line of @width: up to a comma, one part of a list at least. */
-static size_t piece_length(const char *text, size_t width)
-{
-	size_t length = strcspn(text, ",");
-
-	if (strlen(text) <= width)
-		return strlen(text);
-	while (text[length]) {
-		size_t longer = length + 1 + strcspn(text + length + 1, ",");
-
-		/* the comma stays on the line */
-		if (longer + (text[longer] == ',') > width)
-			return length + 1;
-		length = longer;
-	}
-	return length;
-}
-
-static void print_row(const struct table *table, const char *const cells[NR_COLUMNS])
-{
-	const char *left[NR_COLUMNS];
-	bool is_more = true;
-
-	memcpy(left, cells, sizeof(left));
-	while (is_more) {
-		size_t blanks = 0;
-
-		is_more = false;
-		for (size_t i = 0; i < NR_COLUMNS; i++) {
-			size_t length = piece_length(left[i], table->widths[i]);
-
-			if (length)
-				printf("%*s%.*s", (int)blanks, "", (int)length, left[i]);
-			blanks = length ? 0 : blanks;
-			left[i] += length;
-			is_more |= *left[i] != '\0';
-			if (length < table->widths[i])
-				blanks += table->widths[i] - length;
-			blanks += GAP;
-		}
-		putchar('\n');
-	}
-}
-
-static void print_table(const struct table *table)
-{
-	print_row(table, titles);
-	for (size_t i = 0; i < table->nr_rows; i++)
-		print_row(table, (const char *const *)table->rows[i].cells);
-}
-
-/* "selection  0-3,8 (5 CPUs)", broken at commas and before the count. */
-static void print_cpus(const char *label, hwloc_const_bitmap_t cpus, const char *remark)
-{
-	_cleanup_free_ char *list = cpus_is_empty(cpus) ? strdup("none") : cpus_format(cpus);
-	size_t indent = strlen(label) + GAP, width = LINE_WIDTH - indent, length;
-	const char *text = list ? list : "?";
-	char count[64];
-	int nr;
-
-	nr = snprintf(count, sizeof(count), " (%u CPU%s%s)", cpus_count(cpus),
-		      cpus_count(cpus) == 1 ? "" : "s", remark);
-	printf("%s%*s", label, GAP, "");
-	for (length = piece_length(text, width); text[length]; length = piece_length(text, width)) {
-		printf("%.*s\n%*s", (int)length, text, (int)indent, "");
-		text += length;
-	}
-	printf("%s", text);
-	if (length + (size_t)nr > width)
-		printf("\n%*s", (int)indent - 1, "");
-	printf("%s\n", count);
-}
-
 /* ---- the machine in one line ------------------------------------------------------------- */
 
 static unsigned int count_sockets(const struct machine *machine)
@@ -315,7 +184,7 @@ static unsigned int count_sockets(const struct machine *machine)
 	return sockets ? cpus_count(sockets) : 0;
 }
 
-static void print_threads(const struct machine *machine)
+static char *format_threads(const struct machine *machine)
 {
 	unsigned int cpu, least = UINT_MAX, most = 0;
 
@@ -327,33 +196,41 @@ static void print_threads(const struct machine *machine)
 		most = nr > most ? nr : most;
 	}
 	if (!most)
-		printf("threads unknown\n");
-	else if (least == most)
-		printf("%u thread%s per core\n", most, most == 1 ? "" : "s");
-	else
-		printf("up to %u threads per core\n", most);
+		return strdup("threads unknown");
+	return util_asprintf("%s%u thread%s per core", least == most ? "" : "up to ", most,
+			     most == 1 ? "" : "s");
 }
 
-static void print_counts(const struct machine *machine)
+/* "2 sockets", or what is said where there are none. */
+static char *format_number(size_t nr, const char *what, const char *none)
+{
+	return nr ? util_asprintf("%zu %s%s", nr, what, nr == 1 ? "" : "s") : strdup(none);
+}
+
+char *list_format_parts(const struct machine *machine)
+{
+	_cleanup_free_ char *sockets =
+		format_number(count_sockets(machine), "socket", "sockets unknown");
+	_cleanup_free_ char *nodes = format_number(machine->nr_nodes, "node", "no NUMA");
+	_cleanup_free_ char *threads = format_threads(machine);
+
+	return sockets && nodes && threads ? util_asprintf("%s, %s, %s", sockets, nodes, threads)
+					   : NULL;
+}
+
+static void print_counts(const struct layout *layout, const struct machine *machine)
 {
 	unsigned int present = cpus_count(machine->present), online = cpus_count(machine->online);
-	unsigned int sockets = count_sockets(machine);
+	_cleanup_free_ char *parts = list_format_parts(machine);
 
-	printf("%u CPU%s: %u online, %u offline; ", present, present == 1 ? "" : "s", online,
-	       present - online);
-	if (sockets)
-		printf("%u socket%s, ", sockets, sockets == 1 ? "" : "s");
-	else
-		printf("sockets unknown, ");
-	if (machine->nr_nodes)
-		printf("%zu node%s, ", machine->nr_nodes, machine->nr_nodes == 1 ? "" : "s");
-	else
-		printf("no NUMA, ");
-	print_threads(machine);
+	layout_print(layout, STYLE_STRONG, "%u CPU%s: %u online, %u offline; ", present,
+		     present == 1 ? "" : "s", online, present - online);
+	layout_print(layout, STYLE_PLAIN, "%s", parts ? parts : "?");
+	fputs("\n\n", layout->file);
 }
 
 /* Nodes of memory alone are in no row, nor is a node whose CPUs are all offline and hidden. */
-static void print_empty_nodes(const struct machine *machine)
+static void print_empty_nodes(const struct layout *layout, const struct machine *machine)
 {
 	_cleanup_cpus_ hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
 	_cleanup_free_ char *list = NULL;
@@ -364,32 +241,46 @@ static void print_empty_nodes(const struct machine *machine)
 	if (!nodes || cpus_is_empty(nodes))
 		return;
 	list = cpus_format(nodes);
-	printf("\n%s without CPUs online: %s\n", cpus_count(nodes) == 1 ? "node" : "nodes",
-	       list ? list : "?");
+	layout_print(layout, STYLE_PLAIN, "\n%s without CPUs online: %s\n",
+		     layout_number(cpus_count(nodes), "node", "nodes"), list ? list : "?");
 }
 
-void list_print(const struct machine *machine, const struct selection *selection)
+static void print_selection(const struct layout *layout, const struct selection *selection)
 {
-	_cleanup_(table_free) struct table table = { 0 };
+	_cleanup_free_ char *cpus = layout_cpus(layout, selection->target);
+	_cleanup_free_ char *offline = layout_cpus(layout, selection->already_offline);
+
+	layout_field(layout, STYLE_STRONG, "selection", "%s", cpus ? cpus : "?");
+	if (!cpus_is_empty(selection->already_offline))
+		layout_field(layout, STYLE_PLAIN, "offline now", "%s", offline ? offline : "?");
+	fputc('\n', layout->file);
+}
+
+void list_print(const struct layout *layout, const struct machine *machine,
+		const struct selection *selection, const struct map *map)
+{
+	_cleanup_(table_free) struct table table = {
+		.titles = titles,
+		.nr_columns = NR_COLUMNS,
+		.widest = CORE_WIDTH,
+	};
 
 	/* a machine that could not be read */
 	if (!machine->nr_cpus)
 		return;
-	if (selection) {
-		print_cpus("selection", selection->target, "");
-		if (!cpus_is_empty(selection->already_offline))
-			print_cpus("         ", selection->already_offline, ", offline already");
-		putchar('\n');
+	if (selection)
+		print_selection(layout, selection);
+	print_counts(layout, machine);
+	if (map) {
+		map_print(layout, map);
+		return;
 	}
-	print_counts(machine);
-	putchar('\n');
 	if (fill_table(machine, &table)) {
 		fprintf(stderr, "cpuoff: no memory for the table\n");
 		return;
 	}
-	set_widths(&table);
-	print_table(&table);
-	print_empty_nodes(machine);
+	table_print(layout, &table);
+	print_empty_nodes(layout, machine);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------- */

@@ -4,15 +4,17 @@
 
 #include <errno.h>
 #include <string.h>
-#include <syslog.h>
 
 #include "cli/actions.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/picture.h"
 #include "cli/progress.h"
+#include "cli/prometheus.h"
+#include "cli/question.h"
 #include "cli/report.h"
 #include "cli/signals.h"
+#include "cli/syslog.h"
 #include "cli/text.h"
 
 static int report_wrong_options(struct report *report)
@@ -27,24 +29,6 @@ static int report_wrong_options(struct report *report)
 	return 0;
 }
 
-/* A run may outlive the session that began it: the system log keeps its result. */
-static void log_result(const struct session *session, const struct report *report)
-{
-	if (!report->nr_runs || report->options->request.dry_run || !session->root ||
-	    !root_is_live(session->root))
-		return;
-	openlog("cpuoff", LOG_PID, LOG_DAEMON);
-	for (size_t i = 0; i < report->nr_runs; i++) {
-		_cleanup_free_ char *cpus = cpus_format(report->runs[i].changed);
-
-		syslog(report->exit_status ? LOG_ERR : LOG_NOTICE,
-		       "operation %s: %s, exit status %d, CPUs %s: %s",
-		       report->runs[i].operation->id, verdict_format(report->verdict),
-		       report->exit_status, cpus ? cpus : "", report->options->command);
-	}
-	closelog();
-}
-
 static int print(const struct report *report)
 {
 	int r = 0;
@@ -52,6 +36,8 @@ static int print(const struct report *report)
 	text_print(report);
 	if (report->options->json)
 		r = json_print(report);
+	else if (report->options->prometheus && report->verdict != VERDICT_INVALID)
+		r = prometheus_print(stdout, report);
 	if (fflush(stdout) && errno != EPIPE) {
 		fprintf(stderr, "cpuoff: the result could not be written: %s\n", strerror(errno));
 		if (!report->exit_status && !report->nr_runs)
@@ -62,7 +48,13 @@ static int print(const struct report *report)
 
 static int act(struct session *session, struct report *report)
 {
-	return report->options->error ? report_wrong_options(report) : actions_run(session, report);
+	int r = 1;
+
+	if (report->options->error)
+		return report_wrong_options(report);
+	if (report->options->interactive)
+		r = question_ask(session, report);
+	return r > 0 ? actions_run(session, report) : r;
 }
 
 int main(int argc, const char **argv)
@@ -88,7 +80,7 @@ int main(int argc, const char **argv)
 		picture_close(&report, &picture);
 		if (r >= 0) {
 			findings_sort(&report.findings);
-			log_result(&session, &report);
+			syslog_write(&session, &report);
 			r = print(&report);
 		}
 		session_close(&session);

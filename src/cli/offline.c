@@ -156,15 +156,6 @@ static int warn_of_returned(struct report *report, const struct step_env *env)
 		       : -ENOMEM;
 }
 
-static int refuse_changed(struct report *report)
-{
-	return findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
-			    "Run cpuoff again.",
-			    "the set of online CPUs changed after the selection was resolved")
-		       ? 0
-		       : -ENOMEM;
-}
-
 /* The CPUs of the claim that are off now: those that stayed, too, are not to be taken at boot. */
 static int find_kept(const struct report *report, const struct run *run, enum outcome outcome,
 		     hwloc_bitmap_t ret_kept)
@@ -221,7 +212,7 @@ static int run_operation(struct session *session, struct report *report, struct 
 		return r;
 	if (outcome == OUTCOME_DONE && warn_of_returned(report, env))
 		return -ENOMEM;
-	return outcome == OUTCOME_STALE ? refuse_changed(report) : 0;
+	return outcome == OUTCOME_STALE ? session_refuse_changed(report) : 0;
 }
 
 static int identify(const struct session *session, const struct report *report,
@@ -284,7 +275,7 @@ static int look_again(struct session *session, struct report *report)
 	if (!resolved || hwloc_bitmap_or(resolved, report->target, report->survivors) < 0)
 		return -ENOMEM;
 	if (!r && !hwloc_bitmap_isequal(resolved, report->machine.online))
-		r = refuse_changed(report);
+		r = session_refuse_changed(report);
 	return r;
 }
 
@@ -347,6 +338,8 @@ int actions_take(struct session *session, struct report *report)
 		r = session_gather_work(session, report);
 		if (!r)
 			r = find_target(session, report);
+		if (!r)
+			r = session_check_confirmed(report);
 		if (!r && report_is_refused(report))
 			return 0;
 		if (!r)

@@ -12,14 +12,17 @@
 #define ON(action) (1U << (action))
 #define TAKES	   (ON(ACTION_OFFLINE) | ON(ACTION_PERSIST))
 #define CHANGES	   (TAKES | ON(ACTION_RESTORE))
-#define SELECTS	   (ON(ACTION_OFFLINE) | ON(ACTION_RESTORE) | ON(ACTION_LIST) | ON(ACTION_SERVICE))
-#define ANY	   (SELECTS | ON(ACTION_STATUS))
+#define SELECTS                                                                                    \
+	(ON(ACTION_OFFLINE) | ON(ACTION_RESTORE) | ON(ACTION_LIST) | ON(ACTION_SERVICE) |          \
+	 ON(ACTION_REPORT))
+#define ANY (SELECTS | ON(ACTION_STATUS))
 
 /* The values of options that have a few. */
 #define MIGRATE	 "auto|partition|affinity|none"
 #define PINNED	 "move|refuse"
 #define METHOD	 "auto|bulk|smt|sequential"
 #define ON_ERROR "rollback|stop|continue" /* in the order of enum on_error */
+#define COLOR	 "auto|always|never"	  /* in the order of enum colour */
 
 /* Stands for a value that was not given; nobody can type it. */
 #define NO_VALUE "\001"
@@ -29,11 +32,15 @@ enum option {
 	OPTION_RESTORE = 2000,
 	OPTION_SOCKET_OF,
 	OPTION_STATUS,
+	OPTION_PROMETHEUS,
 	OPTION_LIST,
+	OPTION_MAP,
 	OPTION_SERVICE,
 	OPTION_LIST_RULES,
+	OPTION_REPORT,
 	OPTION_DRY_RUN,
 	OPTION_PERSIST,
+	OPTION_INTERACTIVE,
 	OPTION_MIGRATE,
 	OPTION_PINNED,
 	OPTION_METHOD,
@@ -57,6 +64,7 @@ enum option {
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_JSON,
+	OPTION_COLOR,
 	OPTION_NO_PROGRESS,
 	OPTION_SYSROOT,
 	OPTION_STATE_DIR,
@@ -102,13 +110,19 @@ static struct poptOption action_options[] = {
 	{ "restore", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_RESTORE,
 	  "undo an operation, or bring the selected CPUs back", "ID|all" },
 	FLAG("status", 0, OPTION_STATUS, "show the operations in force"),
+	FLAG("prometheus", 0, OPTION_PROMETHEUS, "with --status: as metrics for Prometheus"),
 	FLAG("list", 0, OPTION_LIST, "show the machine, and what a selection means"),
+	{ "map", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_MAP,
+	  "with --list: every CPU where it is, or drawn into a file", "FILE.svg" },
 	FLAG("service", 0, OPTION_SERVICE, "say whether the hardware of these CPUs can be removed"),
 	FLAG("list-rules", 0, OPTION_LIST_RULES,
 	     "show all that is looked for, and what to do then"),
+	FLAG("report", 0, OPTION_REPORT,
+	     "collect what is needed to find a bug, without personal data"),
 	FLAG("dry-run", 0, OPTION_DRY_RUN, "show the whole plan and change nothing"),
 	{ "persist", 0, POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL, NULL, OPTION_PERSIST,
 	  "keep the CPUs off over a reboot; apply: do so now, at boot", "apply" },
+	FLAG("interactive", 'i', OPTION_INTERACTIVE, "show what would be done, and ask"),
 	POPT_TABLEEND,
 };
 
@@ -143,6 +157,7 @@ static struct poptOption output_options[] = {
 	FLAG("quiet", 'q', OPTION_QUIET, "say only what failed"),
 	FLAG("verbose", 'v', OPTION_VERBOSE, "say all, item by item"),
 	FLAG("json", 0, OPTION_JSON, "one JSON document on stdout"),
+	VALUE("color", OPTION_COLOR, COLOR, "when text has colour"),
 	FLAG("no-progress", 0, OPTION_NO_PROGRESS, "no progress"),
 	VALUE("sysroot", OPTION_SYSROOT, "DIR", "a copy of a machine instead of this one"),
 	VALUE("state-dir", OPTION_STATE_DIR, "DIR",
@@ -175,6 +190,9 @@ static const struct {
 } limits[] = {
 	{ OPTION_DRY_RUN, "dry-run", CHANGES },
 	{ OPTION_PERSIST, "persist", TAKES },
+	{ OPTION_INTERACTIVE, "interactive", CHANGES },
+	{ OPTION_PROMETHEUS, "prometheus", ON(ACTION_STATUS) },
+	{ OPTION_MAP, "map", ON(ACTION_LIST) },
 	{ OPTION_MIGRATE, "migrate", CHANGES },
 	{ OPTION_PINNED, "pinned", TAKES },
 	{ OPTION_METHOD, "method", TAKES },
@@ -205,6 +223,7 @@ static const char *const action_names[] = {
 	[ACTION_SERVICE] = "--service",
 	[ACTION_LIST_RULES] = "--list-rules",
 	[ACTION_PERSIST] = "--persist=apply",
+	[ACTION_REPORT] = "--report",
 };
 
 struct parser {
@@ -335,13 +354,14 @@ static const char *given_value(const char *value)
 }
 
 /* Other endings are kept for other pictures. */
-static void set_profile_file(struct parser *parser, const char *name)
+static const char *take_picture(struct parser *parser, const char *option, const char *name)
 {
 	size_t length = name ? strlen(name) : 0;
 
 	if (name && (length < 5 || strcmp(name + length - 4, ".svg")))
-		complain(parser, "--profile=%s: it is the name of a file that ends in .svg", name);
-	parser->options->profile_file = name;
+		complain(parser, "--%s=%s: it is the name of a file that ends in .svg", option,
+			 name);
+	return name;
 }
 
 static void set_persist(struct parser *parser, const char *value)
@@ -398,8 +418,15 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_STATUS:
 		set_action(parser, ACTION_STATUS);
 		break;
+	case OPTION_PROMETHEUS:
+		options->prometheus = true;
+		break;
 	case OPTION_LIST:
 		set_action(parser, ACTION_LIST);
+		break;
+	case OPTION_MAP:
+		options->map = true;
+		options->map_file = take_picture(parser, "map", given_value(value));
 		break;
 	case OPTION_SERVICE:
 		set_action(parser, ACTION_SERVICE);
@@ -407,11 +434,17 @@ static void take_option(struct parser *parser, enum option option, const char *v
 	case OPTION_LIST_RULES:
 		set_action(parser, ACTION_LIST_RULES);
 		break;
+	case OPTION_REPORT:
+		set_action(parser, ACTION_REPORT);
+		break;
 	case OPTION_DRY_RUN:
 		request->dry_run = true;
 		break;
 	case OPTION_PERSIST:
 		set_persist(parser, given_value(value));
+		break;
+	case OPTION_INTERACTIVE:
+		options->interactive = true;
 		break;
 	case OPTION_MIGRATE:
 		choose(parser, "migrate", value, MIGRATE);
@@ -443,7 +476,7 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_PROFILE:
 		request->profile = true;
-		set_profile_file(parser, given_value(value));
+		options->profile_file = take_picture(parser, "profile", given_value(value));
 		break;
 	case OPTION_BOOST:
 		request->boost = true;
@@ -487,6 +520,9 @@ static void take_option(struct parser *parser, enum option option, const char *v
 		break;
 	case OPTION_JSON:
 		options->json = true;
+		break;
+	case OPTION_COLOR:
+		options->colour = (enum colour)choose(parser, "color", value, COLOR);
 		break;
 	case OPTION_NO_PROGRESS:
 		options->no_progress = true;
@@ -535,6 +571,14 @@ static void check_limits(struct parser *parser)
 	if (request->socket_of && !request_has(request, SELECT_MCE))
 		complain(parser,
 			 "--socket-of says what --mce means, and cannot be used without it");
+	if (parser->options->prometheus && parser->options->json)
+		complain(parser, "--prometheus and --json are two formats: leave one of them out");
+	if (parser->options->map && !parser->options->map_file && parser->options->json)
+		complain(parser, "--map is text, and --json is none: name a file, as in "
+				 "--map=FILE.svg");
+	if (request->dry_run && parser->options->interactive)
+		complain(parser, "--interactive asks before something is done, and --dry-run does "
+				 "nothing");
 	if (parser->options->quiet && parser->options->verbose)
 		complain(parser, "--quiet and --verbose cannot be used together");
 }
@@ -562,6 +606,8 @@ static const char **close_values(int argc, const char **argv)
 			closed[i] = "--profile=" NO_VALUE;
 		else if (!strcmp(argv[i], "--persist"))
 			closed[i] = "--persist=" NO_VALUE;
+		else if (!strcmp(argv[i], "--map"))
+			closed[i] = "--map=" NO_VALUE;
 	}
 	return closed;
 }
@@ -647,7 +693,7 @@ int options_parse(int argc, const char **argv, struct options *ret_options)
 
 	if (context && options.command) {
 		poptSetOtherOptionHelp(context, "SELECTION | --restore[=ID|all] | --status | "
-						"--list | --service | --list-rules | "
+						"--list | --service | --list-rules | --report | "
 						"--persist=apply");
 		r = parse(context, &parser);
 	}

@@ -4,6 +4,12 @@
 
 #include "base/request.h"
 
+enum colour {
+	COLOUR_AUTO,
+	COLOUR_ALWAYS,
+	COLOUR_NEVER,
+};
+
 struct options {
 	struct request request;
 	const char *sysroot;	  /* "/" if not given */
@@ -12,6 +18,11 @@ struct options {
 	char *command;		  /* the command line, for the journal */
 	const char *hooks_dir;	  /* --hooks-dir, NULL if not given */
 	const char *profile_file; /* --profile=FILE, or NULL */
+	const char *map_file;	  /* --map=FILE, or NULL */
+	bool map;
+	bool prometheus;
+	enum colour colour;
+	bool interactive;
 	bool json;
 	bool quiet;
 	bool verbose;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* picture.h - the file that --profile=FILE.svg draws into */
+/* picture.h - the files that --profile=FILE.svg and --list --map=FILE.svg draw into */
 #pragma once
 
 #include "cli/report.h"
@@ -15,6 +15,13 @@ struct picture {
  * -ENOMEM.
  */
 int picture_open(struct report *report, struct picture *ret_picture) _must_check_;
+
+/*
+ * Draws the map of the report's machine into the file that the options name, if they do: whole, or
+ * what was there before stays. Returns 0, also where a finding says why it cannot be written, or
+ * -ENOMEM.
+ */
+int picture_save_map(struct report *report) _must_check_;
 
 /* Draws the report's profile where something was done; a file that was not there before is left
  * only then. */

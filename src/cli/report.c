@@ -4,6 +4,9 @@
 #include "cli/report.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include <json-c/json.h>
 
 #include "cli/signals.h"
 
@@ -163,6 +166,34 @@ bool report_shows_item(const struct report *report, const struct run *run, const
 		hwloc_bitmap_isset(run->changed, (unsigned int)item->id));
 }
 
+size_t report_count_tasks_moved(const struct report *report)
+{
+	size_t nr = 0;
+
+	if (report->options->request.action != ACTION_OFFLINE || report->options->request.dry_run ||
+	    (report->verdict != VERDICT_DONE && report->verdict != VERDICT_PARTIAL))
+		return 0;
+	for (size_t i = 0; i < report->tasks.nr; i++)
+		nr += task_is_movable(&report->tasks.list[i]) &&
+		      hwloc_bitmap_isset(report->target, report->tasks.list[i].cpu);
+	return nr;
+}
+
+size_t report_count_irqs_moved(const struct report *report)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < report->nr_runs; i++)
+		for (size_t j = 0; j < report->runs[i].operation->nr_steps; j++) {
+			const struct step *step = &report->runs[i].operation->steps[j];
+
+			for (size_t k = 0; step->kind->moves_irqs && k < step->nr_items; k++)
+				nr += step->items[k].state == STATE_APPLIED &&
+				      strcmp(step->items[k].before, step->items[k].after);
+		}
+	return report->options->request.action == ACTION_OFFLINE ? nr : 0;
+}
+
 void report_drop_runs(struct report *report)
 {
 	for (size_t i = report->nr_kept_runs; i < report->nr_runs; i++) {
@@ -210,6 +241,9 @@ void report_free(struct report *report)
 	free(report->measurement);
 	profile_free(report->profile);
 	report_forget(report);
+	json_object_put(report->bugreport);
+	findings_free(&report->told);
+	hwloc_bitmap_free(report->confirmed);
 	hwloc_bitmap_free(report->target);
 	hwloc_bitmap_free(report->survivors);
 }

@@ -46,6 +46,8 @@ struct measurement {
 	bool is_realtime;
 };
 
+struct json_object;
+
 /* A program of the administrator's that was run, or would be. */
 struct hook {
 	char *name;	   /* "pre-offline/10-slurm" */
@@ -66,6 +68,8 @@ struct report {
 	struct selection selection;
 	hwloc_bitmap_t target;	  /* CPUs that change state */
 	hwloc_bitmap_t survivors; /* CPUs online that stay so */
+	hwloc_bitmap_t confirmed; /* the target that was agreed to, NULL where nobody was asked */
+	struct findings told;	  /* together with the question */
 	const char *method;	  /* NULL where none was chosen */
 	const char *evacuation;
 
@@ -82,7 +86,8 @@ struct report {
 	char *operation_ids; /* what hooks are told of it */
 	struct run *runs;    /* one an operation that was made, or undone; in a dry run: planned */
 	size_t nr_runs;
-	size_t nr_kept_runs; /* of these, those that are not forgotten for another try */
+	size_t nr_kept_runs;	       /* of these, those that are not forgotten for another try */
+	struct json_object *bugreport; /* what --report has gathered */
 	struct measurement *measurement; /* NULL where nothing was measured */
 	struct profile *profile;	 /* of all runs, NULL where nobody wants one */
 };
@@ -104,6 +109,12 @@ int report_explain(const struct report *report, const struct run *run, const str
  */
 bool report_shows_item(const struct report *report, const struct run *run, const struct step *step,
 		       const struct item *item);
+
+/* Threads that had run on the target last and could go elsewhere, where it went offline. */
+size_t report_count_tasks_moved(const struct report *report);
+
+/* Interrupts that were given other CPUs. */
+size_t report_count_irqs_moved(const struct report *report);
 
 /* "done", "rolled-back". */
 const char *verdict_format(enum verdict verdict);

@@ -605,6 +605,8 @@ static int restore_chosen(struct session *session, struct report *report, struct
 	int r = find_returning(report, returns);
 
 	if (!r)
+		r = session_check_confirmed(report);
+	if (!r)
 		r = judge_return(session, report, returns);
 	if (!r)
 		r = warn_absent(report, returns);

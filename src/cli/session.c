@@ -197,9 +197,18 @@ int session_end_record(struct session *session, struct report *report, struct re
 
 /* ---- work -------------------------------------------------------------------------------- */
 
+static void report_checking(const struct session *session, const char *object)
+{
+	watcher_progress(session->watcher,
+			 &(struct progress){ .phase = PHASE_CHECKING, .object = object });
+}
+
 static int read_work(struct session *session, struct report *report)
 {
-	int r = cgroups_read(session->root, &report->machine, &report->cgroups);
+	int r;
+
+	report_checking(session, "tasks and cgroups");
+	r = cgroups_read(session->root, &report->machine, &report->cgroups);
 
 	return r ? r
 		 : tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
@@ -207,8 +216,10 @@ static int read_work(struct session *session, struct report *report)
 
 int session_gather_work(struct session *session, struct report *report)
 {
-	int r = session_gather(session, report);
+	int r;
 
+	report_checking(session, "the machine");
+	r = session_gather(session, report);
 	return r ? r : read_work(session, report);
 }
 
@@ -259,7 +270,10 @@ int session_judge(const struct session *session, struct report *report, bool is_
 		.nr_places = nr_places,
 		.frees_smt = frees_smt,
 	};
-	int r = facts_read(session->root, is_return, &facts);
+	int r;
+
+	report_checking(session, "the rules");
+	r = facts_read(session->root, is_return, &facts);
 
 	if (!r)
 		r = (is_return ? preflight_return : preflight_offline)(&facts, &report->findings);
@@ -284,6 +298,22 @@ int session_judge_service(const struct session *session, struct report *report,
 	report->has_service = !r;
 	free(operations);
 	return r;
+}
+
+int session_refuse_changed(struct report *report)
+{
+	return findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
+			    "Run cpuoff again.",
+			    "the set of online CPUs changed after the selection was resolved")
+		       ? 0
+		       : -ENOMEM;
+}
+
+int session_check_confirmed(struct report *report)
+{
+	if (!report->confirmed || hwloc_bitmap_isequal(report->confirmed, report->target))
+		return 0;
+	return session_refuse_changed(report);
 }
 
 /* ---- the lock ---------------------------------------------------------------------------- */
@@ -594,4 +624,5 @@ void session_close(struct session *session)
 	state_close(session->records);
 	root_close(session->root);
 	free(session->boot_id);
+	*session = (struct session){ .watcher = session->watcher };
 }

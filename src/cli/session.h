@@ -81,6 +81,12 @@ int session_judge_service(const struct session *session, struct report *report,
 int session_judge(const struct session *session, struct report *report, bool is_return,
 		  const struct place *places, size_t nr_places, bool frees_smt) _must_check_;
 
+/* Refuses since other CPUs are online than those that it began with. Returns 0 or -ENOMEM. */
+int session_refuse_changed(struct report *report) _must_check_;
+
+/* Likewise, where the target is not what was agreed to. */
+int session_check_confirmed(struct report *report) _must_check_;
+
 /*
  * Takes the lock where that leaves no trace: while another cpuoff is at work there is nothing to be
  * read off the machine. Returns 0, also where it was not possible; or as session_lock().
@@ -115,4 +121,5 @@ int session_execute(struct session *session, struct report *report, struct run *
 		    enum outcome (*direction)(struct run *),
 		    enum outcome *ret_outcome) _must_check_;
 
+/* The watcher stays: it may be used anew. */
 void session_close(struct session *session);

@@ -2,8 +2,9 @@
 /* svg.c - the profile as a picture: a timeline of steps, CPUs and callbacks */
 #include "cli/svg.h"
 
-#include <errno.h>
 #include <string.h>
+
+#include "cli/drawing.h"
 
 #define WIDTH	   1200.0
 #define LEFT	   96.0
@@ -42,34 +43,6 @@ static double place(const struct drawing *drawing, double time)
 	return LEFT + (time - drawing->begin) / (length > 0 ? length : 1) * (WIDTH - LEFT - RIGHT);
 }
 
-/* What has a meaning in XML is written otherwise, what must not be in it at all as "?". */
-static void put_text(FILE *file, const char *text)
-{
-	_cleanup_free_ char *valid = util_utf8(text);
-
-	for (const char *c = valid; c && *c; c++) {
-		if (*c == '&')
-			fputs("&amp;", file);
-		else if (*c == '<')
-			fputs("&lt;", file);
-		else if (*c == '>')
-			fputs("&gt;", file);
-		else if (*c == '"')
-			fputs("&quot;", file);
-		else
-			fputc((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c, file);
-	}
-}
-
-static void label(const struct drawing *drawing, double x, double y, const char *class,
-		  const char *text)
-{
-	fprintf(drawing->file, "<text x=\"%.1f\" y=\"%.1f\"%s%s%s>", x, y,
-		class[0] ? " class=\"" : "", class, class[0] ? "\"" : "");
-	put_text(drawing->file, text);
-	fputs("</text>\n", drawing->file);
-}
-
 /* A bar in the row at hand, which says @text under the mouse. */
 static void bar(const struct drawing *drawing, const char *class, double begin, double end,
 		const char *text)
@@ -81,7 +54,7 @@ static void bar(const struct drawing *drawing, const char *class, double begin, 
 	fprintf(drawing->file,
 		"<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\"><title>",
 		class, x, drawing->y, width, drawing->row - 2);
-	put_text(drawing->file, text);
+	drawing_put_text(drawing->file, text);
 	fputs("</title></rect>\n", drawing->file);
 }
 
@@ -135,7 +108,7 @@ static double put_key(struct drawing *drawing, double x, const char *class, cons
 	fprintf(drawing->file,
 		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\"/>\n", class, x,
 		drawing->y);
-	label(drawing, x + 18, drawing->y + 10, "", line);
+	drawing_label(drawing->file, x + 18, drawing->y + 10, "", line);
 	return x + width;
 }
 
@@ -188,7 +161,7 @@ static void put_axis(struct drawing *drawing, double height)
 			"<line class=\"x\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x,
 			x, drawing->y + 4, drawing->y + height);
 		snprintf(text, sizeof(text), "%g ms", time * 1e3);
-		label(drawing, x + 2, drawing->y, "", text);
+		drawing_label(drawing->file, x + 2, drawing->y, "", text);
 	}
 	drawing->y += 10;
 }
@@ -199,7 +172,7 @@ static void put_steps(struct drawing *drawing)
 	double row = drawing->row;
 
 	drawing->row = ROW;
-	label(drawing, 8, drawing->y + 12, "", "steps");
+	drawing_label(drawing->file, 8, drawing->y + 12, "", "steps");
 	for (size_t i = 0; i < profile->nr_steps; i++) {
 		const struct profile_step *step = &profile->steps[i];
 		double width = place(drawing, step->end) - place(drawing, step->begin);
@@ -209,8 +182,8 @@ static void put_steps(struct drawing *drawing)
 			 step->is_undo ? ", undone" : "", (step->end - step->begin) * 1e3);
 		bar(drawing, "s", step->begin, step->end, text);
 		if (width > (double)strlen(step->kind) * CHARACTER + 8)
-			label(drawing, place(drawing, step->begin) + 4, drawing->y + 12, "",
-			      step->kind);
+			drawing_label(drawing->file, place(drawing, step->begin) + 4,
+				      drawing->y + 12, "", step->kind);
 	}
 	drawing->y += ROW + 4;
 	drawing->row = row;
@@ -272,7 +245,8 @@ static void put_cpus(struct drawing *drawing)
 			continue;
 		snprintf(text, sizeof(text), "cpu %u", profile->changes[i].cpu);
 		if (drawing->row >= ROW || nr % 3 == 0)
-			label(drawing, 8, drawing->y + (drawing->row >= ROW ? 12 : 8), "", text);
+			drawing_label(drawing->file, 8, drawing->y + (drawing->row >= ROW ? 12 : 8),
+				      "", text);
 		for (size_t j = i; j < profile->nr_changes; j++)
 			if (profile->changes[j].cpu == profile->changes[i].cpu)
 				put_change(drawing, &profile->changes[j]);
@@ -294,26 +268,14 @@ int svg_write(FILE *file, const struct profile *profile, const char *title, cons
 	double height = 72 + LEGEND_ROW * (NR_COLOURS + 2) / 2 + 24 + rows + 16;
 
 	find_ends(&drawing);
-	fprintf(file,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-		"viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n<title>",
-		WIDTH, height, WIDTH, height);
-	put_text(file, title);
-	fprintf(file,
-		"</title>\n<style>%s</style>\n"
-		"<rect class=\"g\" width=\"%.0f\" height=\"%.0f\"/>\n",
-		style, WIDTH, height);
-	label(&drawing, 8, 24, "t", title);
-	label(&drawing, 8, 44, "", subtitle);
+	drawing_begin(file, WIDTH, height, title, style);
+	drawing_label(file, 8, 24, "t", title);
+	drawing_label(file, 8, 44, "", subtitle);
 	drawing.y = 60;
 	put_legend(&drawing);
 	drawing.y += 12;
 	put_axis(&drawing, rows + 8);
 	put_steps(&drawing);
 	put_cpus(&drawing);
-	fputs("</svg>\n", file);
-	if (fflush(file) || ferror(file))
-		return errno ? -errno : -EIO;
-	return 0;
+	return drawing_end(file);
 }

@@ -27,6 +27,24 @@ static bool must_stop(const struct run *run)
 
 /* ---- applying ---------------------------------------------------------------------------- */
 
+/* What is done CPU by CPU tells so by itself. */
+static void report_step(const struct run *run, enum phase phase, const struct step *step)
+{
+	if (!step->kind->is_per_cpu)
+		watcher_progress(run->env->watcher, &(struct progress){
+							    .phase = phase,
+							    .object = step->kind->name,
+						    });
+}
+
+static void report_verifying(const struct run *run)
+{
+	watcher_progress(run->env->watcher, &(struct progress){
+						    .phase = PHASE_VERIFYING,
+						    .object = "the mask of online CPUs",
+					    });
+}
+
 static int apply_step(struct run *run, struct step *step)
 {
 	const struct step_kind *kind = step->kind;
@@ -42,6 +60,8 @@ static int apply_step(struct run *run, struct step *step)
 		return r;
 	}
 	begin = util_now();
+	if (!run->env->is_return)
+		report_step(run, PHASE_MOVING, step);
 	r = kind->apply(step, run->env);
 	profile_add_step(run->env->profile, kind->name, false, begin, util_now());
 	step->state = STATE_APPLIED; /* as far as it came: from here on the items tell */
@@ -126,6 +146,7 @@ static int undo(struct run *run, enum lifetime longest)
 
 		if (!is_due(run, step, longest))
 			continue;
+		report_step(run, PHASE_GIVING_BACK, step);
 		r = step->kind->undo(step, run->env);
 		profile_add_step(run->env->profile, step->kind->name, true, begin, util_now());
 		if (!step_is_in_force(step))
@@ -144,6 +165,7 @@ static void note_changed(struct run *run, bool online)
 	static struct online_mask mask;
 	unsigned int cpu;
 
+	report_verifying(run);
 	if (hotplug_read_online(run->env, &mask))
 		return;
 	cpus_foreach(cpu, run->env->target)

@@ -280,8 +280,10 @@ static void return_item(struct step *step, struct step_env *env, struct item *it
 	int r = 0;
 
 	if (is_to_return(step, item, env, returning->mask)) {
+		report_return(env, item, returning->done, returning->total);
 		r = hotplug_set(env, item, true, returning->mask);
-		report_return(env, item, ++returning->done, returning->total);
+		if (++returning->done == returning->total)
+			report_return(env, item, returning->done, returning->total);
 	}
 	item->error = -r;
 	if (!r)

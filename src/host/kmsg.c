@@ -15,7 +15,7 @@
 /* printk levels: up to this one it is a warning */
 #define LEVEL_WARNING 4
 
-int kmsg_open(const struct root *root)
+static int open_log(const struct root *root)
 {
 	_cleanup_close_ int fd = root_openat(root, O_RDONLY | O_NONBLOCK, "dev/kmsg");
 	struct stat st;
@@ -25,7 +25,21 @@ int kmsg_open(const struct root *root)
 	/* a device in the copy of a machine would be that of the running one */
 	if (fstat(fd, &st) < 0 || (!root_is_live(root) && !S_ISREG(st.st_mode)))
 		return -ENODEV;
+	return steal_fd(&fd);
+}
+
+int kmsg_open(const struct root *root)
+{
+	_cleanup_close_ int fd = open_log(root);
+
+	if (fd < 0)
+		return fd;
 	return lseek(fd, 0, SEEK_END) < 0 ? -errno : steal_fd(&fd);
+}
+
+int kmsg_open_whole(const struct root *root)
+{
+	return open_log(root);
 }
 
 /* "4,1234,5678,-;text": the level with the facility above it, which is 0 for the kernel. */

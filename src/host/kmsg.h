@@ -11,6 +11,9 @@
  * -errno where there is none or it may not be read. */
 int kmsg_open(const struct root *root) _must_check_;
 
+/* The same from the oldest record on that the kernel still has. */
+int kmsg_open_whole(const struct root *root) _must_check_;
+
 /*
  * Reads what has come since, without waiting, at most 1 MiB: the kernel's own lines, those of other
  * programs left out, as "LEVEL TEXT" (0 emergency ... 7 debug), a newline after each. The caller

@@ -276,9 +276,6 @@ static int apply_partition(struct step *step, struct step_env *env)
 {
 	int r = 0;
 
-	watcher_progress(
-		env->watcher,
-		&(struct progress){ .phase = PHASE_MOVING, .object = "tasks", .total = 1 });
 	for (size_t i = 0; !r && i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
 

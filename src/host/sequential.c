@@ -62,8 +62,9 @@ static int take_item(struct step *step, struct step_env *env, struct item *item,
 	return r;
 }
 
-/* How many have gone, or will not: a CPU that stayed in a batch is still to come. */
-static void report_removal(const struct step *step, const struct step_env *env, size_t last)
+/* How many have gone, or will not: a CPU that stayed in a batch is still to come. @item is in hand.
+ */
+static void report_removal(const struct step *step, const struct step_env *env, size_t item)
 {
 	size_t done = 0;
 
@@ -72,7 +73,7 @@ static void report_removal(const struct step *step, const struct step_env *env, 
 			step->items[i].state == STATE_FAILED;
 	watcher_progress(env->watcher, &(struct progress){
 					       .phase = PHASE_REMOVING,
-					       .object = step->items[last].object,
+					       .object = step->items[item].object,
 					       .done = done,
 					       .total = step->nr_items,
 				       });
@@ -92,11 +93,13 @@ int sequential_pass(struct step *step, struct step_env *env, size_t first, size_
 		r = sequential_check_next(env);
 		if (r)
 			return r;
+		report_removal(step, env, i);
 		r = take_item(step, env, item, mask);
 		if (r && (env->stuck || env->request->on_error != ON_ERROR_CONTINUE))
 			return r;
 		(*nr_taken)++;
-		report_removal(step, env, i);
+		if (i + 1 == first + nr)
+			report_removal(step, env, i);
 	}
 	return 0;
 }

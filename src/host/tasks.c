@@ -650,8 +650,6 @@ static int move_all(const struct step_env *env)
 		watcher_progress(env->watcher, &(struct progress){
 						       .phase = PHASE_MOVING,
 						       .object = "tasks",
-						       .done = (size_t)pass + 1,
-						       .total = PASSES,
 					       });
 	}
 	cgroups_free(&cgroups);

@@ -10,16 +10,22 @@ export CPUOFF_SHIM_KIN
 # Eight sockets of 256 cores, threads n and n+2048
 tree big --sockets 8 --cores 256 --threads 2 --caches 1 --lean --numbering threads-last --kernel-max 8191
 
-# timed COMMAND... - leaves what it took in $seconds, whole ones
+# CPU time of what was run so far, in whole seconds: a busy machine does not add to it
+cpu_seconds() {
+	times >"$work/times"
+	awk 'NR == 2 { gsub(/[ms]/, " "); print int(60 * $1 + $2 + 60 * $3 + $4) }' "$work/times"
+}
+
+# timed COMMAND... - leaves what it took in $seconds
 timed() {
-	timed_start=$(date +%s)
+	timed_start=$(cpu_seconds)
 	"$@"
-	seconds=$(($(date +%s) - timed_start))
+	seconds=$(($(cpu_seconds) - timed_start))
 }
 
 timed run --list --json
 verdict "--list --json" 0 'done'
-ok "--list --json: within ten seconds ($seconds)" test "$seconds" -le 10
+ok "--list --json: ten seconds of CPU time at most ($seconds)" test "$seconds" -le 10
 json_is "--list --json" '.cpus | length' 4096
 json_is "--list --json: CPU 4095" '.cpus[4095] | [.cpu, .socket, .node, .thread, .online, .can_offline] | map(tostring) | join(" ")' \
 	'4095 7 7 1 true true'
@@ -49,7 +55,7 @@ status "--socket 8" 2
 
 timed run --socket 7 --dry-run --json
 verdict "--socket 7 --dry-run" 0 ready as-before
-ok "--socket 7 --dry-run: within ten seconds ($seconds)" test "$seconds" -le 10
+ok "--socket 7 --dry-run: ten seconds of CPU time at most ($seconds)" test "$seconds" -le 10
 json_is "--socket 7 --dry-run" '.target.count, .survivors.count' '512
 3584'
 is "--socket 7 --dry-run: highest first" "$(expand_down 1792-2047,3840-4095)" "$(steps_of)"

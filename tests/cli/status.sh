@@ -105,6 +105,75 @@ finish
 run --status --socket 1
 ok "--status with a selection" test "$rc" -eq 2 -o "$rc" -eq 0
 
+# ---- metrics ---------------------------------------------------------------------------------
+
+# exposition FILE - the text exposition format: a HELP and a TYPE before the samples of each metric, names and
+# labels as they have to be, no sample twice, no line without a meaning, no _total that is no counter
+exposition() {
+	awk '
+		/^# HELP [a-z][a-z0-9_]* [A-Z0-9].*\.$/ { if (helped[$3]++) exit 1; next }
+		/^# TYPE [a-z][a-z0-9_]* gauge$/ {
+			if (!helped[$3] || typed[$3]++ || $3 ~ /_total$/)
+				exit 1
+			metric = $3
+			next
+		}
+		/^[a-z][a-z0-9_]*(\{operation="([^"\\]|\\[\\"n])*"\})? [0-9]+$/ {
+			name = $0
+			sub(/[{ ].*/, "", name)
+			if (name != metric || samples[$1]++)
+				exit 1
+			nr++
+			next
+		}
+		{ exit 1 }
+		END { exit nr < 5 }
+	' "$1"
+}
+
+metric() {
+	sed -n "s/^cpuoff_$1 //p" "$out"
+}
+
+tree_2s metrics
+run --status --prometheus
+status "nothing in force" 0
+ok "nothing in force: the format" exposition "$out"
+is "nothing in force: CPUs" "32 32 0 0 0" \
+	"$(metric cpus_present) $(metric cpus_online) $(metric cpus_unclaimed) $(metric operations) $(metric journals_unusable)"
+before=$(date +%s)
+krun --socket 1 --json
+first=$(json .operation)
+krun --cpu 4,20 --json
+second=$(json .operation)
+after=$(date +%s)
+by_hand 1 9
+by_hand 0 3
+run --status --prometheus -q
+status "two in force" 0
+ok "two in force: the format" exposition "$out"
+is "two in force: CPUs" "32 14 1 2" \
+	"$(metric cpus_present) $(metric cpus_online) $(metric cpus_unclaimed) $(metric operations)"
+is "of the first one" "15 1" "$(metric "cpus_offline{operation=\"$first\"}") $(metric "cpus_drifted{operation=\"$first\"}")"
+is "of the second one" "2 0" "$(metric "cpus_offline{operation=\"$second\"}") $(metric "cpus_drifted{operation=\"$second\"}")"
+started=$(metric "operation_start_time_seconds{operation=\"$first\"}")
+ok "when it began" test "$started" -ge "$before" -a "$started" -le "$after"
+ok "-q: nothing else" not test -s "$err"
+echo broken >"$t/run/cpuoff/20200101-000000.json"
+run --status --prometheus
+is "a journal that cannot be read" 1 "$(metric journals_unusable)"
+ok "a journal that cannot be read: the format" exposition "$out"
+run --status --prometheus --json
+status "as JSON" 2
+run --prometheus
+status "--prometheus alone" 2
+run --list --prometheus
+status "--list --prometheus" 2
+t=$work/nowhere
+run --status --prometheus
+status "no machine" 2
+ok "no machine: no metric" not test -s "$out"
+
 # ---- exact text ------------------------------------------------------------------------------
 
 tree_2s golden
