@@ -160,9 +160,7 @@ static int read_name(const struct root *root, struct irq *irq)
 	handlers_close(&handlers);
 	if (!irq->name)
 		return -ENOMEM;
-	for (char *p = irq->name; *p; p++)
-		if (*p <= ' ' || *p > '~')
-			*p = *p == ' ' ? ' ' : '?';
+	util_make_printable(irq->name);
 	return r;
 }
 

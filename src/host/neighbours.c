@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "host/irqbalance.h"
+#include "host/names.h"
 
 /* The pid of a running program of this name, 0 for none. A copy has its pid file at most. */
 static long find_process(const struct root *root, const struct tasks *tasks, const char *name,
@@ -218,19 +219,17 @@ static int read_udev(const struct root *root, struct named_list *udev)
 	int r = 0;
 
 	for (size_t i = 0; !r && i < ARRAY_SIZE(dirs); i++) {
-		DIR *dir = root_opendir(root, "%s", dirs[i]);
-		const struct dirent *entry;
+		_cleanup_names_ struct names names = { 0 };
 
-		while (!r && dir && (entry = readdir(dir))) {
-			bool is_hidden = !ends_in(entry->d_name, ".rules");
+		r = names_list(root, &names, "%s", dirs[i]);
+		for (size_t n = 0; !r && n < names.nr; n++) {
+			bool is_hidden = !ends_in(names.list[n], ".rules");
 
 			for (size_t j = 0; j < i; j++)
-				is_hidden |= root_has(root, "%s/%s", dirs[j], entry->d_name);
+				is_hidden |= root_has(root, "%s/%s", dirs[j], names.list[n]);
 			if (!is_hidden)
-				r = read_rules_file(root, dirs[i], entry->d_name, udev);
+				r = read_rules_file(root, dirs[i], names.list[n], udev);
 		}
-		if (dir)
-			closedir(dir);
 	}
 	return r;
 }

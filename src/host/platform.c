@@ -169,18 +169,16 @@ static int read_power(const struct root *root, struct named_list *power)
 	return r;
 }
 
-static unsigned long count_uncore(const struct root *root)
+static int count_uncore(const struct root *root, unsigned long *ret_nr)
 {
-	DIR *dir = root_opendir(root, "sys/bus/event_source/devices");
-	const struct dirent *entry;
-	unsigned long nr = 0;
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(root, &names, "sys/bus/event_source/devices");
 
-	while (dir && (entry = readdir(dir)))
-		nr += !strncmp(entry->d_name, "uncore_", 7) ||
-		      !strncmp(entry->d_name, "amd_df", 6) || !strncmp(entry->d_name, "amd_umc", 7);
-	if (dir)
-		closedir(dir);
-	return nr;
+	for (size_t i = 0; i < names.nr; i++)
+		*ret_nr += !strncmp(names.list[i], "uncore_", 7) ||
+			   !strncmp(names.list[i], "amd_df", 6) ||
+			   !strncmp(names.list[i], "amd_umc", 7);
+	return r;
 }
 
 int platform_read(const struct root *root, hwloc_const_bitmap_t target,
@@ -195,7 +193,6 @@ int platform_read(const struct root *root, hwloc_const_bitmap_t target,
 		.has_crash_kernel = file_says(root, "sys/kernel/kexec_crash_loaded", "1"),
 		.crash_follows = file_says(root, CPU_DIR "/crash_hotplug", "1"),
 		.deadline_total = read_deadline_total(root),
-		.nr_uncore = count_uncore(root),
 	};
 	read_surroundings(root, ret_platform);
 	r = read_scheduler(root, ret_platform);
@@ -203,6 +200,8 @@ int platform_read(const struct root *root, hwloc_const_bitmap_t target,
 		r = read_channels(root, target, &ret_platform->channels);
 	if (!r)
 		r = read_power(root, &ret_platform->power);
+	if (!r)
+		r = count_uncore(root, &ret_platform->nr_uncore);
 	if (r)
 		platform_free(ret_platform);
 	return r;
