@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#define FAIR_SERVER_DIR "sys/kernel/debug/sched/fair_server"
+
 /* A file that has to be written later, and may not be. */
 static int read_permission(const struct root *root, struct facts *facts)
 {
@@ -29,17 +31,36 @@ static int read_permission(const struct root *root, struct facts *facts)
 	return 0;
 }
 
-/* kernel/sched/rt.c: the share of each CPU that deadline tasks may have, 0 where nothing limits it.
- */
-static double read_deadline_limit(const struct root *root)
+/* "runtime" over "period", of either sched_rt_*_us or the files of a fair server; 0: unknown. */
+static double read_share(const struct root *root, const char *runtime_file, const char *period_file)
 {
 	long runtime, period;
 
-	if (root_read_long(root, &runtime, "proc/sys/kernel/sched_rt_runtime_us") ||
-	    root_read_long(root, &period, "proc/sys/kernel/sched_rt_period_us") || runtime < 0 ||
-	    period <= 0)
+	if (root_read_long(root, &runtime, "%s", runtime_file) ||
+	    root_read_long(root, &period, "%s", period_file) || runtime < 0 || period <= 0)
 		return 0;
 	return (double)runtime / (double)period;
+}
+
+/*
+ * kernel/sched/rt.c: the share of each CPU that deadline tasks may have, 0 where nothing limits it.
+ * Since 6.12 each CPU has a server for the other tasks that is one of them (kernel/sched/debug.c
+ * shows it).
+ */
+static double read_deadline_limit(const struct root *root, hwloc_const_bitmap_t survivors)
+{
+	double limit = read_share(root, "proc/sys/kernel/sched_rt_runtime_us",
+				  "proc/sys/kernel/sched_rt_period_us");
+	char runtime[96], period[96];
+	int cpu = hwloc_bitmap_first(survivors);
+	double server;
+
+	if (limit <= 0 || cpu < 0)
+		return limit;
+	snprintf(runtime, sizeof(runtime), FAIR_SERVER_DIR "/cpu%d/runtime", cpu);
+	snprintf(period, sizeof(period), FAIR_SERVER_DIR "/cpu%d/period", cpu);
+	server = read_share(root, runtime, period);
+	return server < limit ? limit - server : limit;
 }
 
 int facts_read(const struct root *root, bool is_return, struct facts *facts)
@@ -49,7 +70,7 @@ int facts_read(const struct root *root, bool is_return, struct facts *facts)
 	if (r || is_return || cpus_is_empty(facts->target))
 		return r;
 	facts->self = root_is_live(root) ? getpid() : 0;
-	facts->deadline_limit = read_deadline_limit(root);
+	facts->deadline_limit = read_deadline_limit(root, facts->survivors);
 	r = demand_read(root, facts->machine, facts->target, &facts->demand);
 	if (!r)
 		r = platform_read(root, facts->target, &facts->platform);

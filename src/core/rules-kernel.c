@@ -238,7 +238,8 @@ const struct rule rules_kernel[] = {
 	{ "deadline-bandwidth", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE,
 	  .check = check_deadline,
 	  .reads = "sched_getattr(2) of all threads; /proc/sys/kernel/sched_rt_runtime_us, "
-		   "sched_rt_period_us; cpuset.cpus.partition",
+		   "sched_rt_period_us; /sys/kernel/debug/sched/fair_server; "
+		   "cpuset.cpus.partition",
 	  .what = "Deadline tasks need more than the kernel admits on the CPUs that remain.",
 	  .remedy = "Stop some of these tasks, or take fewer CPUs." },
 	{ "deadline-leak", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE,

@@ -266,6 +266,17 @@ static void add_power(struct world *world)
 	world->facts.platform.nr_uncore = 12;
 }
 
+static void add_injection(struct world *world)
+{
+	add(&world->facts.platform.injectors, NULL, 30,
+	    "cooling_device7 (intel_powerclamp, at 30)");
+}
+
+static void add_late_loading(struct world *world)
+{
+	world->facts.platform.has_late_loading = true;
+}
+
 static void add_tdx_host(struct world *world)
 {
 	add_places(world);
@@ -577,6 +588,9 @@ static const struct expectation {
 	{ "most of a socket", { .target = "5-7", .online = "0-3,5-7", .add = add_power },
 	  "socket-emptied=5-7" },
 	{ "not all of it", { .target = "6-7", .add = add_power }, "socket-nodes-stay=4-5" },
+	{ "idle time is injected", { .target = "4-7", .add = add_injection }, "idle-injection=" },
+	{ "microcode can be loaded", { .target = "4-7", .add = add_late_loading },
+	  "microcode-loading=" },
 	{ "a socket of a TDX host", { .target = "4-7", .add = add_tdx_host }, "tdx-host=4-7" },
 	{ "not all of it", { .target = "6-7", .add = add_tdx_host }, "socket-nodes-stay=4-5" },
 	{ "in a container", { .target = "4-7", .add = add_container }, "container=" },
@@ -708,6 +722,8 @@ static const struct property {
 	{ "cpu-standby", SEVERITY_WARN, false },
 	{ "socket-nodes-stay", SEVERITY_NOTE, false },
 	{ "socket-emptied", SEVERITY_NOTE, false },
+	{ "idle-injection", SEVERITY_NOTE, false },
+	{ "microcode-loading", SEVERITY_NOTE, false },
 	{ "tdx-host", SEVERITY_REFUSE, false },
 	{ "container", SEVERITY_REFUSE, false },
 	{ "sysfs-view", SEVERITY_REFUSE, false },
