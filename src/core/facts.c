@@ -42,25 +42,32 @@ static double read_share(const struct root *root, const char *runtime_file, cons
 	return (double)runtime / (double)period;
 }
 
-/*
- * kernel/sched/rt.c: the share of each CPU that deadline tasks may have, 0 where nothing limits it.
- * Since 6.12 each CPU has a server for the other tasks that is one of them (kernel/sched/debug.c
- * shows it).
- */
-static double read_deadline_limit(const struct root *root, hwloc_const_bitmap_t survivors)
+static bool has_deadline_tasks(const struct tasks *tasks)
 {
-	double limit = read_share(root, "proc/sys/kernel/sched_rt_runtime_us",
-				  "proc/sys/kernel/sched_rt_period_us");
-	char runtime[96], period[96];
-	int cpu = hwloc_bitmap_first(survivors);
-	double server;
+	for (size_t i = 0; i < tasks->nr; i++)
+		if (tasks->list[i].bandwidth > 0)
+			return true;
+	return false;
+}
 
-	if (limit <= 0 || cpu < 0)
-		return limit;
+/*
+ * kernel/sched/rt.c: the share of each CPU that deadline tasks may have, and since 6.12 that of the
+ * server for the others, which is one of them (kernel/sched/debug.c shows it). Only where there are
+ * such tasks: who reads these numbers makes 6.12 build its scheduling domains anew, and lose count
+ * of the servers.
+ */
+static void read_deadline(const struct root *root, struct facts *facts)
+{
+	char runtime[96], period[96];
+	int cpu = hwloc_bitmap_first(facts->survivors);
+
+	if (!has_deadline_tasks(facts->tasks) || cpu < 0)
+		return;
+	facts->deadline_limit = read_share(root, "proc/sys/kernel/sched_rt_runtime_us",
+					   "proc/sys/kernel/sched_rt_period_us");
 	snprintf(runtime, sizeof(runtime), FAIR_SERVER_DIR "/cpu%d/runtime", cpu);
 	snprintf(period, sizeof(period), FAIR_SERVER_DIR "/cpu%d/period", cpu);
-	server = read_share(root, runtime, period);
-	return server < limit ? limit - server : limit;
+	facts->deadline_server = read_share(root, runtime, period);
 }
 
 int facts_read(const struct root *root, bool is_return, struct facts *facts)
@@ -70,7 +77,7 @@ int facts_read(const struct root *root, bool is_return, struct facts *facts)
 	if (r || is_return || cpus_is_empty(facts->target))
 		return r;
 	facts->self = root_is_live(root) ? getpid() : 0;
-	facts->deadline_limit = read_deadline_limit(root, facts->survivors);
+	read_deadline(root, facts);
 	r = demand_read(root, facts->machine, facts->target, &facts->demand);
 	if (!r)
 		r = platform_read(root, facts->target, &facts->platform);

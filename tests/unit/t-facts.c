@@ -14,7 +14,7 @@
 static struct machine machine;
 static hwloc_bitmap_t target, survivors;
 static struct root *root;
-static struct tasks no_tasks;
+static struct tasks tasks_here;
 
 /* Eight CPUs, the second four on node 1. */
 static void make_machine(void)
@@ -68,7 +68,7 @@ static struct facts read_facts(const char *what)
 			       .machine = &machine,
 			       .target = target,
 			       .survivors = survivors,
-			       .tasks = &no_tasks };
+			       .tasks = &tasks_here };
 
 	is_int(facts_read(root, false, &facts), 0, "%s", what);
 	return facts;
@@ -171,28 +171,37 @@ static void is_share(double share, long long thousandths, const char *what)
 	is_int((long long)(share * 1000 + 0.5), thousandths, "%s", what);
 }
 
-static void test_deadline_limit(void)
+/* The numbers are only read where there is a task that they are for. */
+static void test_deadline(void)
 {
+	struct task task = { .pid = 70, .tid = 70, .bandwidth = 0.5 };
 	struct facts facts;
 
 	temp_write("proc/sys/kernel/sched_rt_runtime_us", "950000\n");
 	temp_write("proc/sys/kernel/sched_rt_period_us", "1000000\n");
+	facts = read_facts("no deadline tasks");
+	is_share(facts.deadline_limit, 0, "nothing is asked for them");
+	facts_free(&facts);
+	tasks_here = (struct tasks){ .list = &task, .nr = 1 };
+	task.mask = hwloc_bitmap_alloc();
 	facts = read_facts("deadline tasks");
 	is_share(facts.deadline_limit, 950, "what they may have of a CPU");
+	is_share(facts.deadline_server, 0, "there is no server for others");
 	facts_free(&facts);
 	temp_write("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n");
 	temp_write("sys/kernel/debug/sched/fair_server/cpu0/period", "1000000000\n");
 	facts = read_facts("deadline tasks, and a server for the others");
-	is_share(facts.deadline_limit, 900, "what is left to them");
+	is_share(facts.deadline_limit, 950, "they may have as much");
+	is_share(facts.deadline_server, 50, "and the server has its part of it");
 	facts_free(&facts);
 	temp_write("sys/kernel/debug/sched/fair_server/cpu0/period", "0\n");
-	facts = read_facts("a server that is none");
-	is_share(facts.deadline_limit, 950, "takes nothing");
-	facts_free(&facts);
 	temp_write("proc/sys/kernel/sched_rt_runtime_us", "-1\n");
-	facts = read_facts("no limit");
+	facts = read_facts("no limit, and a server that is none");
 	is_share(facts.deadline_limit, 0, "there is none");
+	is_share(facts.deadline_server, 0, "it has nothing");
 	facts_free(&facts);
+	hwloc_bitmap_free(task.mask);
+	tasks_here = (struct tasks){ 0 };
 }
 
 /* Four interrupts on the target, of which one cannot be moved, two elsewhere. */
@@ -422,7 +431,7 @@ int main(void)
 	test_nothing();
 	test_demand();
 	test_platform();
-	test_deadline_limit();
+	test_deadline();
 	test_vectors();
 	test_queues();
 	test_neighbours();

@@ -52,7 +52,7 @@ struct given {
 	const char *root_effective, *first_effective; /* NULL: there are no cpusets */
 	const char *partition; /* what cpuset.cpus.partition of the first says */
 	bool is_v1;
-	double deadline_limit;
+	double deadline_limit, deadline_server;
 	struct {
 		const char *mask;
 		int policy;
@@ -211,6 +211,7 @@ static void make_world(struct world *world, const struct given *given)
 		.tasks = &world->tasks,
 		.cgroups = &world->cgroups,
 		.deadline_limit = given->deadline_limit,
+		.deadline_server = given->deadline_server,
 		.denied_path = (char *)given->denied,
 		.denied_errno = given->denied_errno,
 	};
@@ -1073,6 +1074,31 @@ static void test_weight(const char *what, const struct given *given, const char 
 
 static void test_all_weights(void)
 {
+	/* with servers three CPUs admit 2.65 of the 2.85 that they admit without */
+	static const struct {
+		double each;
+		const char *severity;
+	} shares[] = { { 0.66, NULL }, { 0.67, "warn" }, { 0.71, "warn" }, { 0.72, "refuse" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		double each = shares[i].each;
+		struct given given = {
+			.target = "3-7",
+			.deadline_limit = 0.95,
+			.deadline_server = 0.05,
+			.tasks = { DEADLINE("0-7", each, ROOT), DEADLINE("0-7", each, ROOT),
+				   DEADLINE("0-7", each, ROOT), DEADLINE("0-7", each, ROOT) }
+		};
+		const struct finding *finding;
+		struct world world;
+
+		make_world(&world, &given);
+		is_int(preflight_offline(&world.facts, &world.findings), 0, "4 times %.2f", each);
+		finding = find(&world, "deadline-bandwidth");
+		is_str(finding ? severity_format(finding->severity) : NULL, shares[i].severity,
+		       "deadline tasks of %.2f, with servers", each);
+		free_world(&world);
+	}
 	test_weight("vectors that were estimated",
 		    &(struct given){ .target = "4-7", .add = add_estimate }, "interrupt-vectors",
 		    SEVERITY_WARN);
