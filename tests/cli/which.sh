@@ -142,7 +142,6 @@ note "devices that are made of others"
 # virtual NAME CLASS BELOW... - an interface or disk of the kernel's own, on these
 virtual() {
 	virtual_dir=$t/sys/devices/virtual/$2/$1
-	virtual_name=$1
 	virtual_class=$2
 	mkdir -p "$virtual_dir"
 	ln -s "../../devices/virtual/$2/$1" "$t/sys/class/$2/$1"
