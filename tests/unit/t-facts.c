@@ -361,6 +361,40 @@ static void test_irqbalance(void)
 	}
 }
 
+/* A list that is longer than what it reads at a time; on the way back nothing is sent at all. */
+static void test_irqbalance_not_told(bool is_return)
+{
+	struct machine large = { .nr_cpus = 8192 };
+	struct task task = { .pid = 79, .tid = 79, .comm = "irqbalance" };
+	struct tasks tasks = { .list = &task, .nr = 1 };
+	struct findings findings = { 0 };
+	struct step step = { .kind = &irqbalance_kind };
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	struct step_env env = { .root = root,
+				.machine = &large,
+				.tasks = &tasks,
+				.target = cpus,
+				.is_return = is_return,
+				.findings = &findings };
+
+	hwloc_bitmap_set_range(cpus, 1000, 4000);
+	is_int(irqbalance_kind.describe(&step, &env), 0, "irqbalance, and a range: planned");
+	is_int((long long)step.nr_items, !is_return, "irqbalance, and a range: it is told");
+	ok(!findings.nr, "irqbalance, and a range: nothing to say");
+	step_free(&step);
+	step = (struct step){ .kind = &irqbalance_kind };
+	for (unsigned int cpu = 1; cpu < 1000; cpu += 2)
+		hwloc_bitmap_set(cpus, cpu);
+	is_int(irqbalance_kind.describe(&step, &env), 0, "irqbalance, and a long list: planned");
+	is_int((long long)step.nr_items, 0, "irqbalance, and a long list: it is not told");
+	ok(is_return ? !findings.nr
+		     : findings.nr == 1 && !strcmp(findings.list[0].rule, "irqbalance-not-told") &&
+			       findings.list[0].severity == SEVERITY_WARN,
+	   "irqbalance, and a long list: a warning");
+	step_free(&step);
+	findings_free(&findings);
+}
+
 static void write_stat(const char *name, int user, int kernel)
 {
 	char text[256];
@@ -436,6 +470,8 @@ int main(void)
 	test_queues();
 	test_neighbours();
 	test_irqbalance();
+	test_irqbalance_not_told(false);
+	test_irqbalance_not_told(true);
 	test_ticks();
 	test_workers();
 	machine_free(&machine);
