@@ -283,6 +283,7 @@ for error in EIO EPERM EACCES; do
 	ok "7: $error: the others moved" jq -en --arg irqs "$(irqs)" \
 		'$irqs | split(" ") | .[0] == "30" and ([.[1:][] | tonumber | . < 24 or (. > 47 and . < 72)] | all)'
 	is "7: $error: another survivor was tried" 2 "$(grep -c '^write proc/irq/61/' "$log")"
+	json_is "7: $error: two have moved" .result.irqs_moved 2
 	json_is "7: $error: it is left to the kernel" \
 		'[.steps[] | select(.kind == "irq.affinity") | .state] | join(" ")' 'failed applying applied'
 	new_rules "proc/irq/60/* write $error"
