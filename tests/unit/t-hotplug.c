@@ -10,6 +10,7 @@
 #include "host/boost.h"
 #include "host/methods.h"
 #include "host/rcu.h"
+#include "host/partition.h"
 #include "host/trace.h"
 #include "scene.h"
 #include "tap.h"
@@ -832,6 +833,32 @@ static void test_busy_callback(const char *callback, enum fake_direction directi
 	scene_close(&scene);
 }
 
+/* A partition must not leave the root cgroup with CPUs of isolcpus= alone. */
+static void test_partition(const char *effective, const char *isolated, const char *reason)
+{
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	static char top[] = "sys/fs/cgroup", path[] = "";
+	struct cgroup cgroup = { .path = path, .effective = cpus };
+	char buffer[512];
+	const char *why_not;
+	struct scene scene;
+
+	fake_reset(8);
+	fake.is_live = true;
+	scene_open(&scene, "6-7", SCENE_ID);
+	if (cpus_parse(effective, 7, true, cpus) ||
+	    cpus_parse(isolated, 7, true, scene.machine.isolated))
+		diag("no list");
+	scene.cgroups = (struct cgroups){
+		.root = top, .is_v2 = true, .keeps_masks = true, .list = &cgroup, .nr = 1
+	};
+	scene.env.cgroups = &scene.cgroups;
+	why_not = partition_why_not(&scene.env, buffer, sizeof(buffer));
+	is_str(why_not, reason, "a partition, with root %s and isolcpus=%s", effective, isolated);
+	scene.cgroups = (struct cgroups){ 0 };
+	scene_close(&scene);
+}
+
 static void test_injected(void)
 {
 	struct scene scene;
@@ -948,6 +975,11 @@ int main(void)
 	test_signal_in_pause();
 	test_signal_with_pace();
 	test_callback();
+	test_partition("0-7", "", NULL);
+	test_partition("0-7", "0-4", NULL);
+	test_partition("0-7", "0-5", "it would leave the root cgroup none but isolated CPUs");
+	test_partition("0-3,6-7", "0-3", "it would leave the root cgroup none but isolated CPUs");
+	test_partition("0-3,6-7", "1-3", NULL);
 	test_busy_callback("sched_cpu_deactivate", FAKE_DOWN, true);
 	test_busy_callback("tick_nohz_cpu_down", FAKE_DOWN, true);
 	test_busy_callback("kvm_offline_cpu", FAKE_DOWN, true);
