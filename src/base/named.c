@@ -10,14 +10,6 @@ static void free_one(struct named *named)
 	hwloc_bitmap_free(named->cpus);
 }
 
-/* Names come from files that others write: what is no plain character must not reach a terminal. */
-static void make_printable(char *name)
-{
-	for (; *name; name++)
-		if ((unsigned char)*name < ' ' || (unsigned char)*name > '~')
-			*name = '?';
-}
-
 int named_add(struct named_list *list, hwloc_const_bitmap_t cpus, long number, const char *fmt, ...)
 {
 	struct named added = { .number = number, .cpus = hwloc_bitmap_alloc() }, *grown;
@@ -34,7 +26,7 @@ int named_add(struct named_list *list, hwloc_const_bitmap_t cpus, long number, c
 		free_one(&added);
 		return -ENOMEM;
 	}
-	make_printable(added.name);
+	util_make_printable(added.name);
 	grown[list->nr++] = added;
 	return 0;
 }

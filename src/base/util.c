@@ -57,6 +57,13 @@ char *util_utf8(const char *text)
 	return copy;
 }
 
+void util_make_printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
+			*text = '?';
+}
+
 char *util_strdup(const char *text)
 {
 	return text ? strdup(text) : NULL;

@@ -229,14 +229,17 @@ static void print_returned(const struct layout *layout, const struct run *run)
 
 static void print_restore(const struct layout *layout, const struct report *report)
 {
+	bool are_adopted = true;
+
 	for (size_t i = 0; i < report->nr_runs; i++) {
+		are_adopted &= report->runs[i].is_adopted;
 		if (i)
 			fputc('\n', layout->file);
 		print_returned(layout, &report->runs[i]);
 	}
 	if (report->verdict == VERDICT_FAILED)
-		print_headline(layout, STYLE_BAD,
-			       "Not everything could be put back: run cpuoff --restore again.");
+		print_headline(layout, STYLE_BAD, "Not everything could be put back: run %s again.",
+			       are_adopted ? "this" : "cpuoff --restore");
 }
 
 static void print_change(const struct layout *layout, const struct report *report)
