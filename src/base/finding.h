@@ -16,7 +16,8 @@ struct finding {
 	enum severity severity;
 	bool is_invalid;    /* the selection itself is wrong: exit status 2 instead of 3 */
 	bool is_permission; /* the caller may not write: exit status 4, before 3 */
-	bool is_accepted;   /* --force has made a warning of it: --strict lets it pass */
+	bool is_accepted;   /* --force made a warning of it, or it came too late: --strict lets it
+			       pass */
 	char *cpus;	    /* cpulist of the CPUs concerned, "" for none */
 	char *message;	    /* what was seen, with the values */
 	char *remedy;	    /* what to do next, "" where there is nothing to do */

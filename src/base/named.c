@@ -26,7 +26,7 @@ int named_add(struct named_list *list, hwloc_const_bitmap_t cpus, long number, c
 		free_one(&added);
 		return -ENOMEM;
 	}
-	util_make_printable(added.name); /* they come from files that others write */
+	util_make_printable(added.name);
 	grown[list->nr++] = added;
 	return 0;
 }

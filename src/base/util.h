@@ -53,7 +53,10 @@ char *util_vasprintf(const char *fmt, va_list ap) _printf_(1, 0) _must_check_;
 /* A copy of @text in which every byte that is not part of valid UTF-8 is "?"; NULL: no memory. */
 char *util_utf8(const char *text) _must_check_;
 
-/* What is no plain character of ASCII becomes "?": it must not reach a terminal. */
+/*
+ * Makes every byte of @text "?" that is no plain character: what a process, a driver or a file
+ * chose to be called must not reach a terminal as it is.
+ */
 void util_make_printable(char *text);
 
 /* strdup() that maps NULL to NULL. */

@@ -57,6 +57,13 @@ static int act(struct session *session, struct report *report)
 	return r > 0 ? actions_run(session, report) : r;
 }
 
+static void print_error(const struct session *session, int r)
+{
+	const char *file = session->root ? root_failed_file(session->root, r) : NULL;
+
+	fprintf(stderr, "cpuoff: %s%s%s\n", file ? file : "", file ? ": " : "", strerror(-r));
+}
+
 int main(int argc, const char **argv)
 {
 	struct options options;
@@ -83,13 +90,13 @@ int main(int argc, const char **argv)
 			syslog_write(&session, &report);
 			r = print(&report);
 		}
-		session_close(&session);
-		report_free(&report);
-	}
-	if (!r && options.is_informational && fflush(stdout))
+	} else if (!r && fflush(stdout)) {
 		r = -errno;
+	}
 	if (r)
-		fprintf(stderr, "cpuoff: %s\n", strerror(-r));
+		print_error(&session, r);
+	session_close(&session);
+	report_free(&report);
 	options_free(&options);
 	return r ? EXIT_ROLLED_BACK : report.exit_status;
 }

@@ -179,6 +179,13 @@ size_t report_count_tasks_moved(const struct report *report)
 	return nr;
 }
 
+/* One that went to another CPU than planned stays applying; a record is no move. */
+static bool is_moved(const struct item *item)
+{
+	return (item->state == STATE_APPLIED || item->state == STATE_APPLYING) &&
+	       strcmp(item->before, item->after);
+}
+
 size_t report_count_irqs_moved(const struct report *report)
 {
 	size_t nr = 0;
@@ -188,8 +195,7 @@ size_t report_count_irqs_moved(const struct report *report)
 			const struct step *step = &report->runs[i].operation->steps[j];
 
 			for (size_t k = 0; step->kind->moves_irqs && k < step->nr_items; k++)
-				nr += step->items[k].state == STATE_APPLIED &&
-				      strcmp(step->items[k].before, step->items[k].after);
+				nr += is_moved(&step->items[k]);
 		}
 	return report->options->request.action == ACTION_OFFLINE ? nr : 0;
 }

@@ -489,8 +489,17 @@ static int wait_for_absent(struct session *session, struct report *report,
 	session_unlock(session);
 	return session_wait_present(session, report, returns->absent, object);
 }
+
 /* What planning found forbids to go on. */
 #define REFUSED 1
+
+/* What was found while CPUs returned tells how that went; it is no reason against the next one. */
+static void accept_told(struct report *report)
+{
+	for (size_t i = 0; i < report->findings.nr; i++)
+		report->findings.list[i].is_accepted |=
+			report->findings.list[i].severity == SEVERITY_WARN;
+}
 
 static int return_one(struct session *session, struct report *report, struct returning *returning,
 		      enum outcome *ret_outcome, bool *ret_has_failed)
@@ -516,6 +525,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 			r = plan_return(&env, returning->operation);
 	}
 	run->env = &env;
+	run->is_adopted = returning->is_adopted;
 	*ret_outcome = OUTCOME_DONE;
 	hwloc_bitmap_copy(run->changed, returning->scope); /* what a dry run shows */
 	/* planning may have raised warnings, which refuse with --strict */
@@ -525,6 +535,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 		r = end_record(session, report, returning, ret_has_failed);
 	if (!r && !report->options->request.dry_run)
 		r = session_execute(session, report, run, run_return, ret_outcome);
+	accept_told(report);
 	run->env = NULL;
 	if (!r && !report->options->request.dry_run)
 		r = operation_update_claim(returning->operation);

@@ -63,6 +63,31 @@ static int open_root(struct session *session, struct report *report)
 		       : -ENOMEM;
 }
 
+/* An errno alone helps nobody: the file that it is about is named where one is to blame. */
+static int refuse_unreadable(const struct session *session, struct report *report, int r)
+{
+	const char *file = root_failed_file(session->root, r);
+	const char *sysroot = root_is_live(session->root) ? "" : report->options->sysroot;
+	const char *what = r == -EINVAL	  ? "its text is not what the kernel writes"
+			   : r == -ERANGE ? "a number in it is too large"
+					  : strerror(-r);
+	const struct finding *finding;
+
+	if (r == -ENOMEM)
+		return r;
+	if (file)
+		finding = findings_add(&report->findings, "machine-unreadable", SEVERITY_REFUSE,
+				       NULL, "Look at this file.", "%s/%s cannot be read: %s",
+				       sysroot, file, what);
+	else
+		finding = findings_add(&report->findings, "machine-unreadable", SEVERITY_REFUSE,
+				       NULL, NULL,
+				       "the CPUs below %s/sys/devices/system/cpu cannot be read: "
+				       "%s",
+				       sysroot, strerror(-r));
+	return finding ? -EINVAL : -ENOMEM;
+}
+
 int session_gather(struct session *session, struct report *report)
 {
 	int r;
@@ -73,12 +98,7 @@ int session_gather(struct session *session, struct report *report)
 		return r;
 	r = topology_read_machine(session->root, &report->machine);
 	if (r)
-		return findings_add(&report->findings, "machine-unreadable", SEVERITY_REFUSE, NULL,
-				    NULL,
-				    "the CPUs below %s/sys/devices/system/cpu cannot be read: %s",
-				    report->options->sysroot, strerror(-r))
-			       ? -EINVAL
-			       : -ENOMEM;
+		return refuse_unreadable(session, report, r);
 	r = open_state(session, report);
 	if (r)
 		return r;
@@ -210,8 +230,9 @@ static int read_work(struct session *session, struct report *report)
 	report_checking(session, "tasks and cgroups");
 	r = cgroups_read(session->root, &report->machine, &report->cgroups);
 
-	return r ? r
-		 : tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
+	if (!r)
+		r = tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
+	return r;
 }
 
 int session_gather_work(struct session *session, struct report *report)
@@ -220,7 +241,10 @@ int session_gather_work(struct session *session, struct report *report)
 
 	report_checking(session, "the machine");
 	r = session_gather(session, report);
-	return r ? r : read_work(session, report);
+	if (r)
+		return r;
+	r = read_work(session, report);
+	return r ? refuse_unreadable(session, report, r) : 0;
 }
 
 int session_read_again(struct session *session, struct report *report)

@@ -17,15 +17,16 @@
 #define PREFIX	      "cpuoff: "
 #define REMEDY_INDENT 11 /* of "cpuoff:    " */
 
-/* "cpuoff: WORD TEXT", goes on below the text of a remedy. */
+/* "cpuoff: WORD TEXT", goes on below the text of a remedy. The word has the style, or without one
+ * the text. */
 static void print_message(const struct layout *layout, enum style style, const char *word,
 			  const char *text)
 {
 	layout_print(layout, STYLE_PLAIN, PREFIX);
 	layout_print(layout, style, "%s", word);
 	layout_print(layout, STYLE_PLAIN, "%s", word[0] ? " " : "");
-	layout_sentence(layout, STYLE_PLAIN, strlen(PREFIX) + strlen(word) + (word[0] != 0),
-			REMEDY_INDENT, text);
+	layout_sentence(layout, word[0] ? STYLE_PLAIN : style,
+			strlen(PREFIX) + strlen(word) + (word[0] != 0), REMEDY_INDENT, text);
 }
 
 static void print_remark(const struct layout *layout, const char *text)
@@ -79,7 +80,7 @@ static void print_failure(const struct layout *layout, const struct report *repo
 
 	if (report_explain(report, run, item, &explanation))
 		return;
-	print_message(layout, STYLE_BAD, "failed:", explanation.message);
+	print_message(layout, STYLE_BAD, "", explanation.message);
 	if (explanation.kernel_log)
 		log = util_asprintf("kernel log: %s", explanation.kernel_log);
 	if (log)
@@ -119,14 +120,14 @@ static void print_failures(const struct layout *layout, const struct report *rep
 		_cleanup_free_ char *text = NULL;
 
 		if (run->error == ECANCELED)
-			print_message(layout, STYLE_BAD, "failed:",
+			print_message(layout, STYLE_BAD, "",
 				      "the isolated partition was no longer in force: somebody "
 				      "changed cpusets meanwhile");
 		if (run->journal_error)
 			text = util_asprintf("the journal %s could not be written: %s",
 					     run->operation->id, strerror(run->journal_error));
 		if (text)
-			print_message(layout, STYLE_BAD, "failed:", text);
+			print_message(layout, STYLE_BAD, "", text);
 		for (size_t j = 0; j < run->operation->nr_steps; j++)
 			print_step_failures(layout, report, run, &run->operation->steps[j]);
 	}
@@ -229,14 +230,17 @@ static void print_returned(const struct layout *layout, const struct run *run)
 
 static void print_restore(const struct layout *layout, const struct report *report)
 {
+	bool are_adopted = true;
+
 	for (size_t i = 0; i < report->nr_runs; i++) {
+		are_adopted &= report->runs[i].is_adopted;
 		if (i)
 			fputc('\n', layout->file);
 		print_returned(layout, &report->runs[i]);
 	}
 	if (report->verdict == VERDICT_FAILED)
-		print_headline(layout, STYLE_BAD,
-			       "Not everything could be put back: run cpuoff --restore again.");
+		print_headline(layout, STYLE_BAD, "Not everything could be put back: run %s again.",
+			       are_adopted ? "this" : "cpuoff --restore");
 }
 
 static void print_change(const struct layout *layout, const struct report *report)

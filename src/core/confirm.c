@@ -85,9 +85,11 @@ int confirm_ask(const struct machine *machine, const struct topology *topology,
 int confirm_ask_near(const struct machine *machine, const struct topology *topology,
 		     const char *address, hwloc_bitmap_t ret_cpus)
 {
-	int r = topology_near(topology, address, ret_cpus);
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	int r = cpus ? topology_near(topology, address, cpus) : -ENOMEM;
 
-	if (!r && hwloc_bitmap_and(ret_cpus, ret_cpus, machine->online))
+	if (!r && (hwloc_bitmap_and(cpus, cpus, machine->online) ||
+		   hwloc_bitmap_or(ret_cpus, ret_cpus, cpus)))
 		r = -ENOMEM;
 	return r;
 }

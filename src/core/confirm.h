@@ -15,8 +15,8 @@ int confirm_ask(const struct machine *machine, const struct topology *topology,
 		hwloc_bitmap_t ret_cpus) _must_check_;
 
 /*
- * The online CPUs that hwloc calls near the PCI device at @address. Returns 0, -ENOENT where hwloc
- * does not show it, or -ENOMEM.
+ * Adds the online CPUs that hwloc calls near the PCI device at @address. Returns 0, -ENOENT where
+ * hwloc does not show it, or -ENOMEM.
  */
 int confirm_ask_near(const struct machine *machine, const struct topology *topology,
 		     const char *address, hwloc_bitmap_t ret_cpus) _must_check_;

@@ -25,8 +25,9 @@ struct facts {
 	const struct cgroups *cgroups;
 	bool frees_smt; /* what is restored has switched SMT off, and switches it on again */
 	/* read by facts_read(): */
-	pid_t self;	       /* this process, 0 in the copy of a machine */
-	double deadline_limit; /* deadline bandwidth that the kernel admits per CPU, 0: any */
+	pid_t self;		/* this process, 0 in the copy of a machine */
+	double deadline_limit;	/* deadline bandwidth that the kernel admits per CPU, 0: any */
+	double deadline_server; /* what of it the server for other tasks has, 0: there is none */
 	char *denied_path; /* a file that must be written and may not be, NULL if there is none */
 	int denied_errno;
 	struct demand demand;

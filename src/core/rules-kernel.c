@@ -93,33 +93,61 @@ static const struct cgroup *find_domain(const struct facts *facts, const struct 
 	return cgroup;
 }
 
-static char *check_domain(const struct facts *facts, const struct cgroup *domain,
-			  hwloc_bitmap_t cpus)
+/* What deadline tasks of a domain need, and what they get on the CPUs that remain for them. */
+struct demands {
+	double sum;
+	unsigned int nr_cpus;
+	char *names;
+};
+
+/*
+ * kernel/sched/deadline.c, dl_bw_manage(): as the last CPU goes the servers of those that stay are
+ * counted, and its own.
+ */
+static double admitted(const struct facts *facts, unsigned int nr_cpus, bool with_servers)
 {
-	_cleanup_free_ char *names = strdup("");
-	double sum = 0, limit;
+	return facts->deadline_limit * nr_cpus -
+	       (with_servers ? facts->deadline_server * (nr_cpus + 1) : 0);
+}
+
+static void find_demands(const struct facts *facts, const struct cgroup *domain,
+			 hwloc_bitmap_t cpus, struct demands *demands)
+{
 	size_t nr = 0;
 
+	*demands = (struct demands){ .names = strdup("") };
 	for (size_t i = 0; i < facts->tasks->nr; i++) {
 		const struct task *task = &facts->tasks->list[i];
 
 		if (task->bandwidth <= 0 || find_domain(facts, task) != domain)
 			continue;
-		sum += task->bandwidth;
-		names = rules_add_name(names, nr++, "%d %s %.2f", (int)task->tid, task->comm,
-				       task->bandwidth);
+		demands->sum += task->bandwidth;
+		demands->names = rules_add_name(demands->names, nr++, "%d %s %.2f", (int)task->tid,
+						task->comm, task->bandwidth);
 	}
 	hwloc_bitmap_copy(cpus, facts->survivors);
 	if (domain && domain->effective)
 		hwloc_bitmap_and(cpus, cpus, domain->effective);
-	limit = facts->deadline_limit * cpus_count(cpus);
-	if (!nr || sum <= limit || cpus_count(cpus) == 0) {
+	demands->nr_cpus = cpus_count(cpus);
+}
+
+static char *check_domain(const struct facts *facts, const struct cgroup *domain,
+			  hwloc_bitmap_t cpus)
+{
+	struct demands demands;
+	char *message = NULL;
+
+	find_demands(facts, domain, cpus, &demands);
+	if (demands.nr_cpus && demands.sum > admitted(facts, demands.nr_cpus, true))
+		message = util_asprintf("deadline tasks need %.2f CPUs and %u remain for them, of "
+					"which the kernel admits %.2f: %s",
+					demands.sum, demands.nr_cpus,
+					admitted(facts, demands.nr_cpus, true),
+					demands.names ? demands.names : "");
+	else
 		hwloc_bitmap_zero(cpus);
-		return NULL;
-	}
-	return util_asprintf("deadline tasks need %.2f CPUs and %u remain for them, of which the "
-			     "kernel admits %.2f: %s",
-			     sum, cpus_count(cpus), limit, names ? names : "");
+	free(demands.names);
+	return message;
 }
 
 /* An isolated partition lets CPUs go past the kernel's own admission test, kernel/sched/deadline.c.
@@ -135,6 +163,26 @@ static char *check_deadline(const struct facts *facts, hwloc_bitmap_t cpus)
 			message = check_domain(facts, find_domain(facts, &facts->tasks->list[i]),
 					       cpus);
 	return message;
+}
+
+/* Kernels lose count of the servers now and then, and then admit as much as without them. */
+static enum severity weigh_deadline(const struct facts *facts)
+{
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	bool is_certain = !cpus;
+
+	for (size_t i = 0; cpus && !is_certain && i < facts->tasks->nr; i++) {
+		const struct task *task = &facts->tasks->list[i];
+		struct demands demands;
+
+		if (task->bandwidth <= 0)
+			continue;
+		find_demands(facts, find_domain(facts, task), cpus, &demands);
+		is_certain =
+			demands.nr_cpus && demands.sum > admitted(facts, demands.nr_cpus, false);
+		free(demands.names);
+	}
+	return is_certain ? SEVERITY_REFUSE : SEVERITY_WARN;
 }
 
 /* Linux 6.1 loses bandwidth when CPUs go while there are deadline tasks, and refuses all CPUs once
@@ -235,10 +283,11 @@ const struct rule rules_kernel[] = {
 	  .check = check_tick, .reads = "/sys/devices/system/cpu/nohz_full",
 	  .what = "With nohz_full= the kernel keeps the CPU that keeps the time.",
 	  .remedy = "Leave cpu0 out with --except 0, or boot without nohz_full=." },
-	{ "deadline-bandwidth", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE,
-	  .check = check_deadline,
+	{ "deadline-bandwidth", SEVERITY_REFUSE, SEVERITY_WARN, .when = RULE_OFFLINE,
+	  .check = check_deadline, .weigh = weigh_deadline,
 	  .reads = "sched_getattr(2) of all threads; /proc/sys/kernel/sched_rt_runtime_us, "
-		   "sched_rt_period_us; cpuset.cpus.partition",
+		   "sched_rt_period_us; /sys/kernel/debug/sched/fair_server; "
+		   "cpuset.cpus.partition",
 	  .what = "Deadline tasks need more than the kernel admits on the CPUs that remain.",
 	  .remedy = "Stop some of these tasks, or take fewer CPUs." },
 	{ "deadline-leak", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE,

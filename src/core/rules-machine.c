@@ -184,6 +184,25 @@ static char *check_socket_emptied(const struct facts *facts, hwloc_bitmap_t cpus
 			     nr ? ", and the kernel resets the power limits of " : "", zones);
 }
 
+static char *check_injection(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	return rules_tell_names(&facts->platform.injectors, facts, cpus,
+				"idle time is injected to cool the machine, and fewer CPUs take "
+				"part in it: ",
+				"");
+}
+
+/* arch/x86/kernel/cpu/microcode/core.c: up to 6.5 all CPUs have to be online, since then the first
+ * threads of all cores. */
+static char *check_late_loading(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	if (!facts->platform.has_late_loading)
+		return NULL;
+	return rules_told(strdup("microcode can be loaded at run time here, but not while CPUs are "
+				 "offline (" CPU_FILES "/microcode/reload)"),
+			  facts, cpus);
+}
+
 /* Nodes of which all CPUs go; their sockets may have others (sub-NUMA clusters). */
 static int find_left_out(const struct facts *facts, hwloc_bitmap_t cpus)
 {
@@ -356,6 +375,15 @@ const struct rule rules_machine[] = {
 	  .what = "A socket loses its last CPU, and with it counters and power limits.",
 	  .remedy = "Start programs that count uncore events anew once the CPUs are back, and look "
 		    "at the power limits." },
+	{ "idle-injection", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_OFFLINE,
+	  .check = check_injection, .reads = "/sys/class/thermal/cooling_device*/type, cur_state",
+	  .what = "CPUs are made idle to cool the machine; those that go take no part in it.",
+	  .remedy = "Watch the temperatures: the CPUs that stay are throttled for all of them." },
+	{ "microcode-loading", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_OFFLINE,
+	  .check = check_late_loading, .reads = CPU_FILES "/microcode/reload",
+	  .what = "The kernel does not load microcode while CPUs are offline.",
+	  .remedy = "Load it before, or when the CPUs are back; Linux 6.6 and later let second "
+		    "threads of cores be off." },
 	{ "tdx-host", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE, .is_forcible = true,
 	  .check = check_tdx_host, .reads = "/sys/module/kvm_intel/parameters/tdx",
 	  .what = "A socket would lose its last CPU while KVM runs TDX guests.",

@@ -93,7 +93,8 @@ const struct rule rules_neighbours[] = {
 	  .what = "irqbalance runs and listens nowhere.",
 	  .remedy = "Stop it meanwhile (systemctl stop irqbalance)." },
 	{ "udev-online", SEVERITY_WARN, SEVERITY_NOTE, .when = RULE_OFFLINE, .check = check_udev,
-	  .weigh = weigh_udev, .reads = "rules.d below /etc/udev, /run/udev and /usr/lib/udev",
+	  .weigh = weigh_udev,
+	  .reads = "rules.d below /etc/udev, /run/udev, /usr/local/lib/udev, /usr/lib/udev",
 	  .what = "Rules of udev bring CPUs online; a note where only when they are plugged in.",
 	  .remedy = "cpuoff --status shows CPUs that came back; hide the file by a link of its "
 		    "name in /etc/udev/rules.d to /dev/null meanwhile." },

@@ -178,12 +178,28 @@ static bool may_be_partial(const struct run *run)
 	return run->env->request->on_error != ON_ERROR_ROLLBACK && !cpus_is_empty(run->changed);
 }
 
+/*
+ * True where a later restore would need the journal. CPUs that were off before this run, and did
+ * not come, are as they were: a journal would make them an operation that there never was.
+ */
+static bool is_needed(const struct run *run)
+{
+	for (size_t i = 0; i < run->operation->nr_steps; i++) {
+		const struct step *step = &run->operation->steps[i];
+
+		if (step_is_in_force(step) &&
+		    (!run->is_adopted || !step->kind->is_per_cpu || run->env->stuck))
+			return true;
+	}
+	return false;
+}
+
 /* What is on disk must say what is in force; where nothing is, there must be no journal. */
 static enum outcome conclude(struct run *run, enum outcome outcome)
 {
 	int r;
 
-	if (operation_is_in_force(run->operation)) {
+	if (is_needed(run)) {
 		save(run);
 		return outcome;
 	}

@@ -24,6 +24,7 @@ struct run {
 	struct step_env *env;
 	struct journal *
 		journal; /* of the operation as it is now; run_offline() and run_return() save it */
+	bool is_adopted; /* its CPUs were off before, and no operation's: made to bring them back */
 	/* out */
 	bool was_interrupted;		/* a signal ended it early */
 	int journal_error;		/* errno where the journal could not be written */
@@ -50,6 +51,7 @@ enum outcome run_offline(struct run *run);
 
 /*
  * Brings the CPUs of env->target back: applies the planned steps that are in force only meanwhile,
- * undoes the rest. The journal is removed once nothing of the operation is in force.
+ * undoes the rest. The journal is removed once nothing of the operation is in force; that of an
+ * adopted one also where only CPUs did not come, since there is nothing to be put back.
  */
 enum outcome run_return(struct run *run);

@@ -67,14 +67,14 @@ struct context {
 struct match {
 	hwloc_bitmap_t cpus; /* online and offline */
 	hwloc_bitmap_t ids; /* what to ask hwloc for: sockets or nodes, else a CPU of each object */
-	char *device;	    /* ... or this PCI device */
+	struct names devices; /* ... or these PCI devices */
 };
 
 static void match_free(struct match *match)
 {
 	hwloc_bitmap_free(match->cpus);
 	hwloc_bitmap_free(match->ids);
-	free(match->device);
+	names_free(&match->devices);
 }
 
 static int match_alloc(struct match *match)
@@ -1116,28 +1116,39 @@ static int add_offline_of_node(struct context *ctx, long node, struct match *mat
 	return 0;
 }
 
+/* Adds the CPUs of one of the PCI devices that @name is on. */
+static int match_device(struct context *ctx, const char *name, const char *address,
+			struct match *match)
+{
+	_cleanup_cpus_ hwloc_bitmap_t near = hwloc_bitmap_alloc();
+	long node;
+	int r = near ? devices_near(ctx->root, address, ctx->machine->nr_cpus - 1, near, &node)
+		     : -ENOMEM;
+
+	if (r)
+		return r == -ENOMEM ? r : reject_device(ctx, name, true);
+	/* where the firmware says nothing, all CPUs are near */
+	if (node == CPU_ID_NONE && hwloc_bitmap_isincluded(ctx->machine->online, near))
+		return reject_device(ctx, name, true);
+	if (hwloc_bitmap_and(near, near, ctx->machine->present) ||
+	    hwloc_bitmap_or(match->cpus, match->cpus, near))
+		return -ENOMEM;
+	return add_offline_of_node(ctx, node, match);
+}
+
 static int match_near(struct context *ctx, const struct selector *selector, struct match *match)
 {
 	const char *name = selector->text;
-	bool exists;
-	long node;
 	int r;
 
 	if (!ctx->machine)
 		return reject_hidden_kind(ctx, "near");
-	r = devices_find(ctx->root, name, &match->device);
-	exists = r != -ENOENT;
-	if (!r)
-		r = devices_near(ctx->root, match->device, ctx->machine->nr_cpus - 1, match->cpus,
-				 &node);
+	r = devices_find(ctx->root, name, &match->devices);
 	if (r)
-		return r == -ENOMEM ? r : reject_device(ctx, name, exists);
-	/* where the firmware says nothing, all CPUs are near */
-	if (node == CPU_ID_NONE && hwloc_bitmap_isincluded(ctx->machine->online, match->cpus))
-		return reject_device(ctx, name, true);
-	if (hwloc_bitmap_and(match->cpus, match->cpus, ctx->machine->present))
-		return -ENOMEM;
-	return add_offline_of_node(ctx, node, match);
+		return r == -ENOMEM ? r : reject_device(ctx, name, r != -ENOENT);
+	for (size_t i = 0; !r && !ctx->has_refusal && i < match->devices.nr; i++)
+		r = match_device(ctx, name, match->devices.list[i], match);
+	return r;
 }
 
 /* ---- hardware threads -------------------------------------------------------------------- */
@@ -1204,8 +1215,9 @@ static int confirm(struct context *ctx, const struct selector *selector, enum se
 		   const struct match *match)
 {
 	_cleanup_cpus_ hwloc_bitmap_t kernel = hwloc_bitmap_alloc(), hwloc = hwloc_bitmap_alloc();
+	const char *device = "";
 	bool complete;
-	int r;
+	int r = 0;
 
 	if (!kernel || !hwloc || hwloc_bitmap_and(kernel, match->cpus, ctx->machine->online))
 		return -ENOMEM;
@@ -1213,15 +1225,17 @@ static int confirm(struct context *ctx, const struct selector *selector, enum se
 		return tell(ctx, "hwloc-unavailable", SEVERITY_NOTE, NULL, NULL,
 			    "hwloc could not read this machine, so the selection rests on the "
 			    "kernel's files alone");
-	if (kind == SELECT_NEAR)
-		r = confirm_ask_near(ctx->machine, ctx->topology, match->device, hwloc);
-	else
+	for (size_t i = 0; kind == SELECT_NEAR && !r && i < match->devices.nr; i++) {
+		device = match->devices.list[i];
+		r = confirm_ask_near(ctx->machine, ctx->topology, device, hwloc);
+	}
+	if (kind != SELECT_NEAR)
 		r = confirm_ask(ctx->machine, ctx->topology, kind, match->ids, hwloc);
 	if (r == -ENOENT)
 		return tell(ctx, "hwloc-unavailable", SEVERITY_NOTE, NULL, NULL,
 			    "hwloc does not show %s, so the selection rests on the kernel's files "
 			    "alone",
-			    match->device);
+			    device);
 	if (r || hwloc_bitmap_isequal(kernel, hwloc))
 		return r;
 	r = confirm_is_complete(ctx->root, ctx->machine, kind, kernel, &complete);

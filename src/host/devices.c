@@ -13,9 +13,13 @@
 #define PCI_DIR	  "sys/bus/pci/devices"
 #define NET_DIR	  "sys/class/net"
 #define BLOCK_DIR "sys/class/block"
+#define NVME_DIR  "sys/class/nvme"
 
 /* A disk below a disk below a disk; more is a mistake of ours. */
 #define HOLDERS_DEPTH 4
+
+/* A VLAN on a bridge on a bond on cards, likewise. */
+#define LOWER_DEPTH 8
 
 void devices_free(struct devices *devices)
 {
@@ -109,20 +113,148 @@ static int find_pci(const struct root *root, const char *name, char **ret_addres
 	return -ENOENT;
 }
 
-int devices_find(const struct root *root, const char *name, char **ret_address)
-{
-	static const char *const dirs[] = { NET_DIR, BLOCK_DIR, "sys/class/nvme" };
-	int r = find_pci(root, name, ret_address);
+/* ---- from what is made of others down to the hardware ------------------------------------ */
 
+static int add_address(struct names *addresses, const char *address)
+{
+	for (size_t i = 0; i < addresses->nr; i++)
+		if (!strcmp(addresses->list[i], address))
+			return 0;
+	return names_add(addresses, address);
+}
+
+/*
+ * "lower_eth0" in the folder of a bond, bridge, team, VLAN or macvlan: net/core/dev.c makes these
+ * links for whatever stands on another interface.
+ */
+static int list_lower_interfaces(const struct root *root, const char *name, struct names *ret_names)
+{
+	_cleanup_names_ struct names all = { 0 };
+	int r = names_list(root, &all, NET_DIR "/%s", name);
+
+	for (size_t i = 0; !r && i < all.nr; i++)
+		if (!strncmp(all.list[i], "lower_", 6))
+			r = names_add(ret_names, all.list[i] + 6);
+	return r;
+}
+
+/* The controllers on the paths of a multipath NVMe disk (drivers/nvme/host/multipath.c). */
+static int list_controllers(const struct root *root, const char *subsystem, struct names *ret_names)
+{
+	_cleanup_names_ struct names all = { 0 };
+	int r = names_list(root, &all, "sys/class/nvme-subsystem/%.*s",
+			   (int)strcspn(subsystem, "/"), subsystem);
+
+	for (size_t i = 0; !r && i < all.nr; i++)
+		if (root_has(root, NVME_DIR "/%s", all.list[i]))
+			r = names_add(ret_names, all.list[i]);
+	return r;
+}
+
+/* The disk of the partition that @link is the place of, ".../md0/md0p1". */
+static int add_whole_disk(const char *link, struct names *ret_names)
+{
+	_cleanup_free_ char *path = strdup(link);
+	char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (!path)
+		return -ENOMEM;
+	if (!slash)
+		return 0;
+	*slash = '\0';
+	slash = strrchr(path, '/');
+	return slash ? names_add(ret_names, slash + 1) : 0;
+}
+
+/* The disks that RAID, device-mapper or bcache made this one of, and where else its blocks are. */
+static int list_lower_disks(const struct root *root, const char *name, const char **ret_dir,
+			    struct names *ret_names)
+{
+	char path[PATH_MAX], link[PATH_MAX];
+	const char *subsystem;
+	int r = names_list(root, ret_names, BLOCK_DIR "/%s/slaves", name);
+
+	snprintf(path, sizeof(path), BLOCK_DIR "/%s", name);
+	if (r || ret_names->nr || root_readlink(root, path, link, sizeof(link)))
+		return r;
+	if (root_has(root, BLOCK_DIR "/%s/partition", name))
+		return add_whole_disk(link, ret_names);
+	subsystem = strstr(link, "/nvme-subsystem/");
+	if (!subsystem)
+		return 0;
+	*ret_dir = NVME_DIR;
+	return list_controllers(root, subsystem + strlen("/nvme-subsystem/"), ret_names);
+}
+
+/*
+ * Adds the addresses of the PCI devices that @name in @dir is on, or what it is made of. What is on
+ * none, such as the interface of a virtual machine in a bridge, is passed over where others are.
+ */
+static int add_addresses(const struct root *root, const char *dir, const char *name, int depth,
+			 struct names *addresses)
+{
+	_cleanup_names_ struct names lower = { 0 };
+	_cleanup_free_ char *address = NULL;
+	bool is_on_any = false;
+	int r = find_address(root, dir, name, &address);
+
+	if (!r)
+		return add_address(addresses, address);
+	if (r != -ENODEV || depth == LOWER_DEPTH)
+		return r;
+	r = !strcmp(dir, NET_DIR) ? list_lower_interfaces(root, name, &lower)
+				  : list_lower_disks(root, name, &dir, &lower);
+	for (size_t i = 0; !r && i < lower.nr; i++) {
+		r = add_addresses(root, dir, lower.list[i], depth + 1, addresses);
+		is_on_any |= !r;
+		r = r == -ENODEV ? 0 : r;
+	}
+	return r || is_on_any ? r : -ENODEV;
+}
+
+/* "dm-3" for the name that device-mapper shows in /dev/mapper, a copy to be freed, or NULL. */
+static int find_mapped(const struct root *root, const char *mapped, char **ret_name)
+{
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(root, &names, BLOCK_DIR);
+
+	*ret_name = NULL;
+	for (size_t i = 0; !r && !*ret_name && i < names.nr; i++) {
+		_cleanup_free_ char *name = NULL;
+
+		if (root_read(root, &name, BLOCK_DIR "/%s/dm/name", names.list[i]) ||
+		    strcmp(name, mapped))
+			continue;
+		*ret_name = strdup(names.list[i]);
+		r = *ret_name ? 0 : -ENOMEM;
+	}
+	return r;
+}
+
+int devices_find(const struct root *root, const char *name, struct names *ret_addresses)
+{
+	static const char *const dirs[] = { NET_DIR, BLOCK_DIR, NVME_DIR };
+	_cleanup_free_ char *address = NULL, *mapped = NULL;
+	int r = find_pci(root, name, &address);
+
+	*ret_addresses = (struct names){ 0 };
+	if (!r)
+		return names_add(ret_addresses, address);
 	if (r != -ENOENT)
 		return r;
 	if (!strncmp(name, "/dev/", 5))
 		name += 5;
+	if (!strncmp(name, "mapper/", 7)) {
+		r = find_mapped(root, name + 7, &mapped);
+		if (r)
+			return r;
+		name = mapped ? mapped : "";
+	}
 	if (!*name || *name == '.' || strchr(name, '/'))
 		return -ENOENT;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
 		if (root_has(root, "%s/%s", dirs[i], name))
-			return find_address(root, dirs[i], name, ret_address);
+			return add_addresses(root, dirs[i], name, 0, ret_addresses);
 	return -ENOENT;
 }
 

@@ -33,12 +33,14 @@ int devices_read(const struct root *root, unsigned int max,
 void devices_free(struct devices *devices);
 
 /*
- * The address of the PCI device that @name means: an address ("3b:00.0" is in domain 0), a network
- * interface, or a block device, with "/dev/" before it or without. Returns 0, -ENOENT where there
- * is no such name, -ENODEV where it is on no PCI device, or -ENOMEM. The caller frees
- * @ret_address.
+ * The addresses of the PCI devices that @name means: an address ("3b:00.0" is in domain 0), a
+ * network interface, or a block device, with "/dev/" before it or without. What is made of others
+ * (bond, bridge, team, VLAN; RAID, device-mapper, a partition of them, multipath NVMe) is followed
+ * down to the hardware. Returns 0, -ENOENT where there is no such name, -ENODEV where it is on no
+ * PCI device, or -ENOMEM. The caller frees @ret_addresses in any case.
  */
-int devices_find(const struct root *root, const char *name, char **ret_address) _must_check_;
+int devices_find(const struct root *root, const char *name,
+		 struct names *ret_addresses) _must_check_;
 
 /*
  * The CPUs near the PCI device at @address, as the kernel's local_cpulist says, and its node, or

@@ -123,6 +123,34 @@ void hotplug_find_state(const struct step_env *env, const char *name, char *numb
 
 /* ---- one CPU ----------------------------------------------------------------------------- */
 
+/*
+ * Callbacks that answer EBUSY for what ten seconds do not change: deadline tasks and partitions
+ * (kernel/sched/core.c), the CPU that keeps the time (kernel/time/tick-sched.c), guests that need a
+ * CPU on each socket, or a processor that does not let KVM in (virt/kvm/kvm_main.c). Those of
+ * drivers may wait for something that ends.
+ */
+static const struct {
+	const char *callback; /* how it begins */
+	bool online;
+} lasting[] = {
+	{ "sched_cpu_deactivate", false }, { "tick_nohz_cpu_down", false },
+	{ "kvm_offline_cpu", false },	   { "tdx_offline_cpu", false },
+	{ "kvm_online_cpu", true },
+};
+
+static bool is_lasting(const struct step_env *env, unsigned int cpu, bool online)
+{
+	char callback[sizeof(((struct item *)0)->callback)];
+
+	if (!trace_failed_callback(env, cpu, callback, sizeof(callback)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++)
+		if (lasting[i].online == online &&
+		    !strncmp(callback, lasting[i].callback, strlen(lasting[i].callback)))
+			return true;
+	return false;
+}
+
 /* An injected failure leaves no trace event: that the kernel has disarmed it tells. */
 static void name_callback(struct step_env *env, struct item *item, long armed)
 {
@@ -186,7 +214,8 @@ int hotplug_set(struct step_env *env, struct item *item, bool online, struct onl
 
 	if (r && r != -EAGAIN && is_to_trace(env, armed, ret_mask))
 		r = set_once(env, item, online, ret_mask);
-	while (r == -EBUSY && pause_before_retry(env, start, &pause))
+	while (r == -EBUSY && !is_lasting(env, (unsigned int)item->id, online) &&
+	       pause_before_retry(env, start, &pause))
 		r = set_once(env, item, online, ret_mask);
 	env->last_change = util_now();
 	item->error = -r;

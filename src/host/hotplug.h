@@ -26,9 +26,10 @@ int hotplug_read_online(const struct step_env *env, struct online_mask *ret_mask
 /*
  * Takes the CPU of @item offline, or brings it online, through the writer, and reads the mask
  * afterwards. EBUSY is tried again for ten seconds at most, since hotplug may be disabled for a
- * moment; EAGAIN never. Fills the item's error, callback and seconds. Returns 0, or -errno: what
- * the kernel answered, -EPROTO where it reported success and the mask did not change, -ETIMEDOUT
- * where it never answered. @ret_mask is the mask after it.
+ * moment, but not where the trace names a callback whose reason lasts; EAGAIN never. Fills the
+ * item's error, callback and seconds. Returns 0, or -errno: what the kernel answered, -EPROTO where
+ * it reported success and the mask did not change, -ETIMEDOUT where it never answered. @ret_mask is
+ * the mask after it.
  */
 int hotplug_set(struct step_env *env, struct item *item, bool online,
 		struct online_mask *ret_mask) _must_check_;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -160,9 +161,7 @@ static int read_name(const struct root *root, struct irq *irq)
 	handlers_close(&handlers);
 	if (!irq->name)
 		return -ENOMEM;
-	for (char *p = irq->name; *p; p++)
-		if (*p <= ' ' || *p > '~')
-			*p = *p == ' ' ? ' ' : '?';
+	util_make_printable(irq->name);
 	return r;
 }
 
@@ -425,8 +424,10 @@ static bool is_record(const struct item *item)
 	return !strcmp(item->before, item->after);
 }
 
-/* Out of vectors there: the next survivor that has one, but for those that are kept free of other
- * work. */
+/*
+ * Out of vectors there: the next survivor that has one, but for those that are kept free of other
+ * work. The journal has room for no other mask than the planned one: such an item stays APPLYING.
+ */
 static int write_next_survivor(const struct step_env *env, unsigned long long irq)
 {
 	const struct machine *machine = env->machine;
@@ -456,10 +457,13 @@ static int apply(struct step *step, struct step_env *env)
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
 		int r = is_record(item) ? 0 : write_list(env, item->id, item->after);
+		bool is_full = r == -ENOSPC;
 
-		if (r == -ENOSPC)
+		if (is_full)
 			r = write_next_survivor(env, item->id);
-		item->state = is_not_ours(r) ? STATE_FAILED : STATE_APPLIED;
+		item->state = is_not_ours(r)  ? STATE_FAILED
+			      : is_full && !r ? STATE_APPLYING
+					      : STATE_APPLIED;
 		item->error = is_not_ours(r) ? 0 : -r;
 	}
 	return 0;
@@ -522,11 +526,20 @@ static bool has_all(const char *list, hwloc_const_bitmap_t cpus)
 	return true;
 }
 
+/* True for the list of one CPU that is in @cpus. */
+static bool is_one_of(const char *list, hwloc_const_bitmap_t cpus)
+{
+	long cpu;
+
+	return !util_parse_long(list, 0, INT_MAX, &cpu) &&
+	       hwloc_bitmap_isset(cpus, (unsigned int)cpu);
+}
+
 /*
- * Whether the mask that is there now may be replaced: it is the old one or ours, of a cpuoff that
- * was stopped between narrowing and the mask, of another operation, of the driver's making, or what
- * the kernel puts there when all CPUs of a mask go: everything online. Any other mask is somebody's
- * later wish.
+ * Whether the mask that is there now may be replaced: it is the old one or ours (of one that did
+ * not go where it was planned, one survivor), of a cpuoff that was stopped between narrowing and
+ * the mask, of another operation, of the driver's making, or what the kernel puts there when all
+ * CPUs of a mask go: everything online. Any other mask is somebody's later wish.
  */
 static bool may_replace(const struct step_env *env, const struct item *item, const char *list)
 {
@@ -534,6 +547,7 @@ static bool may_replace(const struct step_env *env, const struct item *item, con
 		env_find_other(env, &irqs_affinity_kind, item->id, item->stamp, NULL);
 
 	return list_is(item->before, list) || list_is(item->after, list) ||
+	       (item->state == STATE_APPLYING && is_one_of(list, env->survivors)) ||
 	       !strcmp(effective_of(item->before), list) ||
 	       (other && list_is(other->after, list)) || is_by_driver(env->root, item->id) ||
 	       has_all(list, env->survivors);

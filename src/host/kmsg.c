@@ -50,9 +50,7 @@ static void add_record(char *record, char *log, size_t *length)
 
 	if (!text || *end != ',' || prefix < 0 || prefix > 7)
 		return;
-	for (char *p = text + 1; *p; p++)
-		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
-			*p = '?';
+	util_make_printable(text + 1);
 	if (*length + strlen(text) + 3 < LOG_MAX)
 		*length += (size_t)snprintf(log + *length, LOG_MAX - *length, "%ld %s\n", prefix,
 					    text + 1);

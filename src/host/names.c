@@ -19,8 +19,9 @@ int names_list(const struct root *root, struct names *ret_names, const char *fmt
 	vsnprintf(path, sizeof(path), fmt, ap);
 	va_end(ap);
 	dir = root_opendir(root, "%s", path);
+	/* who is short of memory or of descriptors must not take it for empty */
 	if (!dir)
-		return 0;
+		return errno == ENOMEM || errno == EMFILE || errno == ENFILE ? -ENOMEM : 0;
 	while (!r && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			r = names_add(ret_names, entry->d_name);

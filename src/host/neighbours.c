@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "host/irqbalance.h"
+#include "host/names.h"
 
 /* The pid of a running program of this name, 0 for none. A copy has its pid file at most. */
 static long find_process(const struct root *root, const struct tasks *tasks, const char *name,
@@ -20,6 +21,20 @@ static long find_process(const struct root *root, const struct tasks *tasks, con
 		if (tasks->list[i].tid == tasks->list[i].pid && !strcmp(tasks->list[i].comm, name))
 			return tasks->list[i].pid;
 	return !root_is_live(root) && root_has(root, "%s", pid_file) ? 1 : 0;
+}
+
+/* ---- files in lines ---------------------------------------------------------------------- */
+
+#define JOINT  '\v'
+#define BLANKS " \t\v"
+
+/* Lines that end in a backslash go on in the next one; a mark stays, for who counts lines. */
+static void join_lines(char *text)
+{
+	for (char *at = text; (at = strstr(at, "\\\n"));) {
+		at[0] = ' ';
+		at[1] = JOINT;
+	}
 }
 
 /* ---- kubelet ----------------------------------------------------------------------------- */
@@ -88,8 +103,8 @@ static char *find_value(char *line, const char *key)
 {
 	size_t length = strlen(key);
 
-	for (char *at = line; *at; at += strcspn(at, " \t")) {
-		at += strspn(at, " \t");
+	for (char *at = line; *at; at += strcspn(at, BLANKS)) {
+		at += strspn(at, BLANKS);
 		if (!strncasecmp(at, key, length) && at[length] == '=')
 			return at + length + 1;
 	}
@@ -118,15 +133,50 @@ static bool is_this_node(const char *names, const char *host)
 	return false;
 }
 
+/* The number behind "KEY=", 0 where there is none. */
+static long find_number(char *line, const char *key)
+{
+	const char *value = find_value(line, key);
+
+	return value ? strtol(value, NULL, 10) : 0;
+}
+
+/* What slurm.conf(5) counts where a node has no "CPUs": all hardware threads. */
+static long count_line_cpus(char *line)
+{
+	static const char *const parts[] = { "Boards", "SocketsPerBoard", "Sockets",
+					     "CoresPerSocket", "ThreadsPerCore" };
+	long nr = find_number(line, "CPUs"), product = 1;
+	bool has_any = false;
+
+	if (nr > 0)
+		return nr;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		long part = find_number(line, parts[i]);
+
+		has_any |= part > 0;
+		product *= part > 0 && part < 10000 ? part : 1;
+	}
+	return has_any ? product : 0;
+}
+
+/* What the line of NodeName=DEFAULT says counts for those after it that say nothing. */
 static long count_slurm_cpus(char *text, const char *host)
 {
 	char *line, *rest = text;
+	long otherwise = 0;
 
+	join_lines(text);
 	while ((line = strsep(&rest, "\n"))) {
-		char *names = find_value(line, "NodeName"), *cpus = find_value(line, "CPUs");
+		char *names = find_value(line, "NodeName");
+		long nr = names && line[strspn(line, BLANKS)] != '#' ? count_line_cpus(line) : 0;
 
-		if (names && cpus && line[0] != '#' && is_this_node(names, host))
-			return strtol(cpus, NULL, 10);
+		if (!names || line[strspn(line, BLANKS)] == '#')
+			continue;
+		if (!strncasecmp(names, "DEFAULT", 7))
+			otherwise = nr ? nr : otherwise;
+		else if (is_this_node(names, host))
+			return nr ? nr : otherwise;
 	}
 	return 0;
 }
@@ -178,12 +228,20 @@ static int read_tuned(const struct root *root, const struct tasks *tasks,
 
 /* ---- udev -------------------------------------------------------------------------------- */
 
+/* A program that writes 1 to a file called online: RUN+="/bin/sh -c 'echo 1 > /sys$devpath/online'"
+ */
+static bool runs_online(const char *line)
+{
+	const char *run = strstr(line, "RUN");
+
+	return run && strstr(run, "/online") && strchr(run, '1');
+}
+
 /* udev(7): "==" compares, "=" writes. */
 static bool brings_online(const char *line)
 {
-	const char *at = strstr(line, "ATTR{online}=\"1\"");
-
-	return line[strspn(line, " \t")] != '#' && strstr(line, "SUBSYSTEM==\"cpu\"") && at;
+	return line[strspn(line, BLANKS)] != '#' && strstr(line, "SUBSYSTEM==\"cpu\"") &&
+	       (strstr(line, "ATTR{online}=\"1\"") || runs_online(line));
 }
 
 static int read_rules_file(const struct root *root, const char *dir, const char *name,
@@ -196,10 +254,14 @@ static int read_rules_file(const struct root *root, const char *dir, const char 
 
 	if (root_read(root, &text, "%s/%s", dir, name))
 		return 0;
-	for (rest = text; !r && (line = strsep(&rest, "\n")); nr++)
+	join_lines(text);
+	for (rest = text; !r && (line = strsep(&rest, "\n")); nr++) {
 		if (brings_online(line))
 			r = named_add(udev, NULL, !strstr(line, "ACTION==\"add\""), "/%s/%s:%u",
 				      dir, name, nr);
+		for (; (line = strchr(line, JOINT)); line++)
+			nr++;
+	}
 	return r;
 }
 
@@ -214,23 +276,22 @@ static bool ends_in(const char *text, const char *end)
 static int read_udev(const struct root *root, struct named_list *udev)
 {
 	static const char *const dirs[] = { "etc/udev/rules.d", "run/udev/rules.d",
-					    "usr/lib/udev/rules.d" };
+					    "usr/local/lib/udev/rules.d", "usr/lib/udev/rules.d",
+					    "lib/udev/rules.d" };
 	int r = 0;
 
 	for (size_t i = 0; !r && i < ARRAY_SIZE(dirs); i++) {
-		DIR *dir = root_opendir(root, "%s", dirs[i]);
-		const struct dirent *entry;
+		_cleanup_names_ struct names names = { 0 };
 
-		while (!r && dir && (entry = readdir(dir))) {
-			bool is_hidden = !ends_in(entry->d_name, ".rules");
+		r = names_list(root, &names, "%s", dirs[i]);
+		for (size_t n = 0; !r && n < names.nr; n++) {
+			bool is_hidden = !ends_in(names.list[n], ".rules");
 
 			for (size_t j = 0; j < i; j++)
-				is_hidden |= root_has(root, "%s/%s", dirs[j], entry->d_name);
+				is_hidden |= root_has(root, "%s/%s", dirs[j], names.list[n]);
 			if (!is_hidden)
-				r = read_rules_file(root, dirs[i], entry->d_name, udev);
+				r = read_rules_file(root, dirs[i], names.list[n], udev);
 		}
-		if (dir)
-			closedir(dir);
 	}
 	return r;
 }

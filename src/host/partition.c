@@ -61,6 +61,20 @@ static const struct cgroup *find_exclusive(const struct step_env *env, hwloc_con
 	return NULL;
 }
 
+/*
+ * kernel/sched/topology.c: where the root's cpuset has none but CPUs of isolcpus= left there is no
+ * domain to be built for it, and 6.12 dies in rebuild_sched_domains_locked().
+ */
+static bool leaves_domain(const struct step_env *env, hwloc_bitmap_t scratch)
+{
+	const struct cgroup *top = env->cgroups->nr ? &env->cgroups->list[0] : NULL;
+
+	return !top || !top->effective || !env->machine->isolated ||
+	       hwloc_bitmap_and(scratch, top->effective, env->survivors) < 0 ||
+	       hwloc_bitmap_andnot(scratch, scratch, env->machine->isolated) < 0 ||
+	       !cpus_is_empty(scratch);
+}
+
 const char *partition_why_not(const struct step_env *env, char *buffer, size_t size)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
@@ -78,7 +92,9 @@ const char *partition_why_not(const struct step_env *env, char *buffer, size_t s
 		return "there is not enough memory";
 	exclusive = find_exclusive(env, cpus);
 	if (!exclusive)
-		return NULL;
+		return leaves_domain(env, cpus)
+			       ? NULL
+			       : "it would leave the root cgroup none but isolated CPUs";
 	snprintf(buffer, size, "the cgroup %s has CPUs of the target in its cpuset.cpus.exclusive",
 		 exclusive->path);
 	return buffer;

@@ -169,18 +169,44 @@ static int read_power(const struct root *root, struct named_list *power)
 	return r;
 }
 
-static unsigned long count_uncore(const struct root *root)
+/* drivers/thermal/intel/intel_powerclamp.c, drivers/thermal/cpuidle_cooling.c ("idle-cpu0"). */
+static bool injects_idle(const char *type)
 {
-	DIR *dir = root_opendir(root, "sys/bus/event_source/devices");
-	const struct dirent *entry;
-	unsigned long nr = 0;
+	return !strcmp(type, "intel_powerclamp") || !strncmp(type, "idle-", 5) ||
+	       !strncmp(type, "thermal-idle-", 13);
+}
 
-	while (dir && (entry = readdir(dir)))
-		nr += !strncmp(entry->d_name, "uncore_", 7) ||
-		      !strncmp(entry->d_name, "amd_df", 6) || !strncmp(entry->d_name, "amd_umc", 7);
-	if (dir)
-		closedir(dir);
-	return nr;
+/* The state is 0, or -1, while nothing is injected. */
+static int read_injectors(const struct root *root, struct named_list *injectors)
+{
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(root, &names, "sys/class/thermal");
+
+	for (size_t i = 0; !r && i < names.nr; i++) {
+		const char *name = names.list[i];
+		_cleanup_free_ char *type = NULL;
+		long state;
+
+		if (!strncmp(name, "cooling_device", 14) &&
+		    !root_read(root, &type, "sys/class/thermal/%s/type", name) &&
+		    injects_idle(type) &&
+		    !root_read_long(root, &state, "sys/class/thermal/%s/cur_state", name) &&
+		    state > 0)
+			r = named_add(injectors, NULL, state, "%s (%s, at %ld)", name, type, state);
+	}
+	return r;
+}
+
+static int count_uncore(const struct root *root, unsigned long *ret_nr)
+{
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(root, &names, "sys/bus/event_source/devices");
+
+	for (size_t i = 0; i < names.nr; i++)
+		*ret_nr += !strncmp(names.list[i], "uncore_", 7) ||
+			   !strncmp(names.list[i], "amd_df", 6) ||
+			   !strncmp(names.list[i], "amd_umc", 7);
+	return r;
 }
 
 int platform_read(const struct root *root, hwloc_const_bitmap_t target,
@@ -195,7 +221,7 @@ int platform_read(const struct root *root, hwloc_const_bitmap_t target,
 		.has_crash_kernel = file_says(root, "sys/kernel/kexec_crash_loaded", "1"),
 		.crash_follows = file_says(root, CPU_DIR "/crash_hotplug", "1"),
 		.deadline_total = read_deadline_total(root),
-		.nr_uncore = count_uncore(root),
+		.has_late_loading = root_has(root, CPU_DIR "/microcode/reload"),
 	};
 	read_surroundings(root, ret_platform);
 	r = read_scheduler(root, ret_platform);
@@ -203,6 +229,10 @@ int platform_read(const struct root *root, hwloc_const_bitmap_t target,
 		r = read_channels(root, target, &ret_platform->channels);
 	if (!r)
 		r = read_power(root, &ret_platform->power);
+	if (!r)
+		r = count_uncore(root, &ret_platform->nr_uncore);
+	if (!r)
+		r = read_injectors(root, &ret_platform->injectors);
 	if (r)
 		platform_free(ret_platform);
 	return r;
@@ -214,4 +244,5 @@ void platform_free(struct platform *platform)
 	platform->scheduler = NULL;
 	named_free(&platform->channels);
 	named_free(&platform->power);
+	named_free(&platform->injectors);
 }

@@ -17,9 +17,12 @@ struct platform {
 	bool crash_follows;    /* and the kernel keeps its CPU list itself */
 	double deadline_total; /* bandwidth that the kernel has counted, in CPUs; 0 if unknown */
 	char *scheduler;       /* the BPF scheduler at work, NULL for none */
-	struct named_list channels; /* of Hyper-V, bound to CPUs of the target */
-	struct named_list power;    /* RAPL zones; number: their socket */
-	unsigned long nr_uncore;    /* PMUs outside of the cores */
+	struct named_list channels;  /* of Hyper-V, bound to CPUs of the target */
+	struct named_list power;     /* RAPL zones; number: their socket */
+	unsigned long nr_uncore;     /* PMUs outside of the cores */
+	struct named_list injectors; /* cooling devices at work that make CPUs idle; number: how
+					far */
+	bool has_late_loading;	     /* microcode can be loaded at run time */
 };
 
 /* Returns 0 or -ENOMEM. */

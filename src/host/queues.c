@@ -47,15 +47,14 @@ static int find_bare_queues(const struct root *root, const struct machine *machi
 			    hwloc_const_bitmap_t target, struct disk *disk)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-	DIR *dir = cpus ? root_opendir(root, "sys/block/%s/mq", disk->name) : NULL;
-	const struct dirent *entry;
-	int r = cpus ? 0 : -ENOMEM;
+	_cleanup_names_ struct names queues = { 0 };
+	int r = cpus ? names_list(root, &queues, "sys/block/%s/mq", disk->name) : -ENOMEM;
 
-	while (!r && dir && (entry = readdir(dir))) {
+	for (size_t i = 0; !r && i < queues.nr; i++) {
 		_cleanup_free_ char *text = NULL;
 
-		if (entry->d_name[0] == '.' || root_read(root, &text, "sys/block/%s/mq/%s/cpu_list",
-							 disk->name, entry->d_name))
+		if (root_read(root, &text, "sys/block/%s/mq/%s/cpu_list", disk->name,
+			      queues.list[i]))
 			continue;
 		/* "0, 1, 2": the only list of the kernel's with blanks */
 		for (char *from = text, *to = text; (*to = *from); from++)
@@ -64,27 +63,24 @@ static int find_bare_queues(const struct root *root, const struct machine *machi
 			continue;
 		hwloc_bitmap_and(cpus, cpus, machine->online);
 		if (!cpus_is_empty(cpus) && hwloc_bitmap_isincluded(cpus, target) &&
-		    may_be_busy(root, disk, entry->d_name))
+		    may_be_busy(root, disk, queues.list[i]))
 			r = hwloc_bitmap_or(disk->cpus, disk->cpus, cpus) < 0 ? -ENOMEM : 0;
 	}
-	if (dir)
-		closedir(dir);
 	return r;
 }
 
 static int find_disks(const struct root *root, const struct machine *machine,
 		      hwloc_const_bitmap_t target, struct disk *disks, size_t *nr)
 {
-	DIR *dir = root_opendir(root, "sys/block");
-	const struct dirent *entry;
-	int r = 0;
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(root, &names, "sys/block");
 
-	while (!r && dir && *nr < DISKS_MAX && (entry = readdir(dir))) {
+	for (size_t i = 0; !r && i < names.nr && *nr < DISKS_MAX; i++) {
 		struct disk *disk = &disks[*nr];
 
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(disk->name))
+		if (strlen(names.list[i]) >= sizeof(disk->name))
 			continue;
-		memcpy(disk->name, entry->d_name, strlen(entry->d_name) + 1);
+		memcpy(disk->name, names.list[i], strlen(names.list[i]) + 1);
 		if (!read_stat(root, disk, &disk->completed))
 			continue;
 		disk->cpus = hwloc_bitmap_alloc();
@@ -94,8 +90,6 @@ static int find_disks(const struct root *root, const struct machine *machine,
 		else
 			hwloc_bitmap_free(disk->cpus);
 	}
-	if (dir)
-		closedir(dir);
 	return r;
 }
 

@@ -11,10 +11,17 @@
 
 #define READ_MAX (64UL << 20)
 
+/* Which file could not be read: behind a pointer, since reading does not change the root. */
+struct failure {
+	int error;
+	char path[PATH_MAX];
+};
+
 struct root {
 	int fd;
 	char *path;
 	bool is_live;
+	struct failure *failure;
 };
 
 int root_open(const char *dir, struct root **ret_root)
@@ -23,6 +30,10 @@ int root_open(const char *dir, struct root **ret_root)
 	struct stat st;
 
 	if (!root)
+		return -ENOMEM;
+	root->fd = -1;
+	root->failure = calloc(1, sizeof(*root->failure));
+	if (!root->failure)
 		return -ENOMEM;
 	root->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root->fd < 0)
@@ -46,12 +57,28 @@ void root_close(struct root *root)
 	if (root->fd >= 0)
 		close(root->fd);
 	free(root->path);
+	free(root->failure);
 	free(root);
 }
 
 const char *root_path(const struct root *root)
 {
 	return root->path;
+}
+
+const char *root_failed_file(const struct root *root, int error)
+{
+	return error && root->failure->error == error ? root->failure->path : NULL;
+}
+
+/* Returns @r. A file that is not there is what is expected of most. */
+_printf_(3, 0) static int note_failure(const struct root *root, int r, const char *fmt, va_list ap)
+{
+	if (r && r != -ENOENT) {
+		root->failure->error = r;
+		vsnprintf(root->failure->path, sizeof(root->failure->path), fmt, ap);
+	}
+	return r;
 }
 
 bool root_is_live(const struct root *root)
@@ -190,51 +217,76 @@ _printf_(3, 0) static int read_path(const struct root *root, char **ret_text, co
 
 int root_read(const struct root *root, char **ret_text, const char *fmt, ...)
 {
-	va_list ap;
+	va_list ap, again;
 	int r;
 
 	va_start(ap, fmt);
-	r = read_path(root, ret_text, fmt, ap);
+	va_copy(again, ap);
+	r = note_failure(root, read_path(root, ret_text, fmt, ap), fmt, again);
+	va_end(again);
 	va_end(ap);
+	return r;
+}
+
+/* Reads the file and hands its text to @parse, with @max. */
+_printf_(5, 0) static int read_set(const struct root *root, unsigned int max,
+				   hwloc_bitmap_t ret_cpus,
+				   int (*parse)(const char *text, unsigned int max,
+						hwloc_bitmap_t ret_cpus),
+				   const char *fmt, va_list ap)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list again;
+	int r;
+
+	va_copy(again, ap);
+	r = read_path(root, &text, fmt, ap);
+	if (!r)
+		r = parse(text, max, ret_cpus);
+	note_failure(root, r, fmt, again);
+	va_end(again);
 	return r;
 }
 
 int root_read_long(const struct root *root, long *ret_value, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
-	va_list ap;
+	va_list ap, again;
 	int r;
 
 	va_start(ap, fmt);
+	va_copy(again, ap);
 	r = read_path(root, &text, fmt, ap);
+	if (!r)
+		r = util_parse_long(text, LONG_MIN, LONG_MAX, ret_value);
+	note_failure(root, r, fmt, again);
+	va_end(again);
 	va_end(ap);
-	return r ? r : util_parse_long(text, LONG_MIN, LONG_MAX, ret_value);
+	return r;
 }
 
 int root_read_cpulist(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus,
 		      const char *fmt, ...)
 {
-	_cleanup_free_ char *text = NULL;
 	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	r = read_path(root, &text, fmt, ap);
+	r = read_set(root, max, ret_cpus, cpus_parse_kernel, fmt, ap);
 	va_end(ap);
-	return r ? r : cpus_parse_kernel(text, max, ret_cpus);
+	return r;
 }
 
 int root_read_cpumask(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus,
 		      const char *fmt, ...)
 {
-	_cleanup_free_ char *text = NULL;
 	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	r = read_path(root, &text, fmt, ap);
+	r = read_set(root, max, ret_cpus, cpus_parse_mask, fmt, ap);
 	va_end(ap);
-	return r ? r : cpus_parse_mask(text, max, ret_cpus);
+	return r;
 }
 
 int root_write(const struct root *root, const char *value, const char *path)

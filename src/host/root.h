@@ -31,6 +31,12 @@ static inline void root_closep(struct root **root)
 /* The directory as a path without links, for hwloc; "/" for the running machine. */
 const char *root_path(const struct root *root);
 
+/*
+ * The path of the file whose reading or parsing failed last, where that was with @error (negative):
+ * an errno alone does not tell which of thousands of files is wrong. NULL where it was another.
+ */
+const char *root_failed_file(const struct root *root, int error);
+
 /* True where this is the running machine: only then are there processes to look at and calls to
  * make. */
 bool root_is_live(const struct root *root);

@@ -13,6 +13,7 @@
 
 #define CPU_DIR	     "sys/devices/system/cpu"
 #define FREQ_DIR     CPU_DIR "/cpufreq"
+#define UNCORE_DIR   CPU_DIR "/intel_uncore_frequency"
 #define POWERCAP_DIR "sys/class/powercap"
 #define THERMAL_DIR  "sys/class/thermal"
 #define RESCTRL_DIR  "sys/fs/resctrl"
@@ -313,6 +314,29 @@ static int plan_power(struct plan *plan)
 	return r;
 }
 
+/*
+ * drivers/platform/x86/intel/uncore-frequency: the folder of a die goes with its last CPU. The
+ * processor is likely to keep its limits, but the driver does not; what it takes for the initial
+ * ones it reads anew then, and cannot be told. The folders "uncore00" of TPMI stay.
+ */
+static int plan_uncore(struct plan *plan)
+{
+	_cleanup_names_ struct names names = { 0 };
+	int r = names_list(plan->env->root, &names, UNCORE_DIR);
+
+	for (size_t i = 0; !r && i < names.nr; i++) {
+		long socket, die;
+
+		if (sscanf(names.list[i], "package_%ld_die_%ld", &socket, &die) != 2 ||
+		    !is_package_leaving(plan, socket, die))
+			continue;
+		r = add_file(plan, RULE_LOST, UNCORE_DIR "/%s/max_freq_khz", names.list[i]);
+		if (!r)
+			r = add_file(plan, RULE_LOST, UNCORE_DIR "/%s/min_freq_khz", names.list[i]);
+	}
+	return r;
+}
+
 /* The sockets that are online, the one with the lowest CPU first. Returns how many. */
 static size_t list_sockets(const struct plan *plan, long *sockets, size_t size)
 {
@@ -555,7 +579,8 @@ static int describe(struct step *step, struct step_env *env)
 	_cleanup_cpus_ hwloc_bitmap_t stays = hwloc_bitmap_alloc();
 	struct plan plan = { .step = step, .env = env, .stays = stays };
 	int (*const parts[])(struct plan * plan) = {
-		plan_frequencies, plan_cpus, plan_power, plan_temperatures, plan_resctrl,
+		plan_frequencies, plan_cpus,	     plan_power,
+		plan_uncore,	  plan_temperatures, plan_resctrl,
 	};
 	int r = 0;
 

@@ -44,16 +44,6 @@ struct stat_fields {
 	unsigned int cpu, policy;
 };
 
-/* The name is the process's own choice: what is no plain character must not reach a terminal. */
-static void copy_comm(char *comm, size_t size, const char *text, size_t length)
-{
-	size_t i;
-
-	for (i = 0; i < length && i < size - 1; i++)
-		comm[i] = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
-	comm[i] = '\0';
-}
-
 /* Allocates nothing. Returns 0, or -EINVAL for a text that is none. */
 static int parse_stat(char *text, struct stat_fields *ret_fields)
 {
@@ -62,7 +52,9 @@ static int parse_stat(char *text, struct stat_fields *ret_fields)
 
 	if (!open || !close || close < open)
 		return -EINVAL;
-	copy_comm(ret_fields->comm, sizeof(ret_fields->comm), open + 1, (size_t)(close - open - 1));
+	snprintf(ret_fields->comm, sizeof(ret_fields->comm), "%.*s", (int)(close - open - 1),
+		 open + 1);
+	util_make_printable(ret_fields->comm);
 	rest = close + 1 + strspn(close + 1, " ");
 	for (; (field = strsep(&rest, " ")); nr++) {
 		if (nr == 3)

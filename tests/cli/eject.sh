@@ -52,6 +52,8 @@ run --restore --json
 verdict "absent" 5 failed
 json_is "absent" '[.findings[] | select(.rule == "cpu-absent") | .cpus] | join(" ")' 8-15,24-31
 is "absent: the journal stays" 1 "$(journals)"
+run --restore --strict --json
+verdict "absent, --strict" 3 refused
 run --restore --socket 1
 err_says "absent" '8-15,24-31 are not in the machine.*ejected'
 err_says "absent" '--restore --wait'
@@ -125,13 +127,13 @@ tree_2s without
 freeze
 krun --socket 1 --eject
 status "no firmware objects" 3
-err_says "no firmware objects" 'cannot be ejected.*firmware_node/eject'
+err_says "no firmware objects" 'cannot be ejected.*firmware_node/eject.*eject-impossible'
 untouched "no firmware objects"
 tree_acpi claimed
 krun --cpu 31
 krun --core-of 15 --eject
 status "another operation has it" 3
-err_says "another operation has it" 'CPU 31 cannot be ejected: another operation claims it'
+err_says "another operation has it" 'CPU 31 cannot be ejected: another operation claims it.*eject-not-ours'
 is "another operation has it: nothing is ejected" "" "$(ejected)"
 run --restore --eject
 status "--restore --eject" 2
@@ -145,6 +147,7 @@ verdict "one stays" 64 partial in-between
 is "one stays: the rest is not tried" "0-31" "$(present | sed 's/-30$/-31/')"
 is "one stays: all are off" 0-7,16-23 "$(online)"
 ok "one stays: said" says "$out" 'cpu 30 .LNXCPU:1e. was not ejected: it is still present'
+ok "one stays: its rule" says "$out" eject-failed
 plug 31
 krun --restore
 status "one stays: back" 0

@@ -142,6 +142,7 @@ mkdir -p "$work/target" "$t/run"
 ln -s "$work/target" "$t/run/cpuoff"
 krun --socket 1
 ok "a state directory that is a link: refused" test "$rc" -ne 0
+err_says "a state directory that is a link: why" 'cannot be used.*state-directory'
 is "a state directory that is a link: no write" "" "$(writes)"
 is "a state directory that is a link: nothing in it" "" "$(ls -A "$work/target")"
 

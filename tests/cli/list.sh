@@ -93,6 +93,26 @@ t=$work/file
 run --list
 status "--sysroot that is a file" 2
 
+# A file that is damaged is named
+for file in sys/devices/system/cpu/online sys/devices/system/cpu/present sys/devices/system/cpu/isolated \
+	sys/devices/system/node/node1/cpulist sys/fs/cgroup/cpuset.cpus.effective; do
+	tree_2s damaged
+	mkdir -p "$t/sys/fs/cgroup"
+	echo cpuset | tee "$t/sys/fs/cgroup/cgroup.controllers" >"$t/sys/fs/cgroup/cgroup.subtree_control"
+	echo "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0" >"$t/proc/mounts"
+	echo 0-x >"$t/$file"
+	run --socket 1 --dry-run
+	status "a damaged $file" 2
+	err_says "a damaged $file" "$t/$file cannot be read: its text is not what the kernel writes .machine-unreadable"
+done
+tree_2s damaged
+rm "$t/sys/devices/system/node/node1/cpulist"
+echo 'ff,xy' >"$t/sys/devices/system/node/node1/cpumap"
+run --list --json
+verdict "a damaged mask" 2 invalid as-before
+json_is "a damaged mask" '.findings[0] | .rule + " " + (.message | test("node/node1/cpumap cannot be read") | tostring)' \
+	'machine-unreadable true'
+
 # A link out of the tree is not followed
 tree_2s leak
 echo 0-3 >"$work/outside"

@@ -35,7 +35,7 @@ refused() {
 	shift 2
 	run "$@" --dry-run
 	status "$refused_what" 3
-	err_says "$refused_what" "cannot be used: .*$refused_why"
+	err_says "$refused_what" "cannot be used: .*$refused_why.*way-unusable"
 }
 
 tree_2s plain

@@ -64,7 +64,7 @@ done
 usage 'profile' --profile --list
 usage 'word' --cpu 31 --profile word
 usage 'measure' --measure --list
-usage 'nowhere' --cpu 31 --profile=/nowhere/at/all.svg
+usage 'nowhere.*profile-file' --cpu 31 --profile=/nowhere/at/all.svg
 usage 'pace' --pace=5 --status
 usage '.' --core-of=
 usage '.' --l3-of=3-1

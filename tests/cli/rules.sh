@@ -60,6 +60,11 @@ put proc/cpuinfo "processor	: 0" "flags		: fpu apic tdx_guest" ""
 sees tdx-guest refuse 'TDX guest'
 put sys/class/powercap/intel-rapl:1/name package-1
 sees socket-emptied note 'socket 1 .*intel-rapl:1'
+put sys/class/thermal/cooling_device7/type intel_powerclamp
+put sys/class/thermal/cooling_device7/cur_state 30
+sees idle-injection note 'cooling_device7 .intel_powerclamp, at 30'
+put sys/devices/system/cpu/microcode/reload ""
+sees microcode-loading note 'microcode can be loaded at run time here'
 put sys/bus/vmbus/devices/aa-bb/channels/14/cpu 9
 sees hyperv-channels refuse 'aa-bb/channels/14/cpu on 9'
 put sys/kernel/debug/sched/debug "cpu#0" "  .dl_bw->total_bw               : -943718"

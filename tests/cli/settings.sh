@@ -34,7 +34,7 @@ saved() {
 
 # written - the files that were written for settings, with their values
 written() {
-	sed -n 's,^write \(sys/[^ ]*\(cpufreq\|power\|cpuidle\|thermal\|resctrl\)[^ ]*\) \(.*\) \(ok\|stays\) rcu.*,\1 \3,p' "$log" |
+	sed -n 's,^write \(sys/[^ ]*\(cpufreq\|power\|cpuidle\|thermal\|resctrl\|uncore\)[^ ]*\) \(.*\) \(ok\|stays\) rcu.*,\1 \3,p' "$log" |
 		sed "s,^$C/,," | paste -sd'|' -
 }
 
@@ -152,6 +152,34 @@ put sys/class/powercap/intel-rapl:0/name package-1-die-0
 put sys/class/powercap/intel-rapl:0/enabled 1
 run --socket 1 --dry-run --json
 is "a die of a package" sys/class/powercap/intel-rapl:0/enabled "$(saved)"
+
+note "uncore frequencies"
+tree dies --sockets 2 --dies 2 --cores 2
+mkdir "$t/sys/bus"
+U=$C/intel_uncore_frequency
+for die in 00_die_00 00_die_01 01_die_00 01_die_01; do
+	put $U/package_$die/max_freq_khz 2400000
+	put $U/package_$die/min_freq_khz 1200000
+	put $U/package_$die/initial_max_freq_khz 2400000
+done
+put $U/uncore00/max_freq_khz 2000000
+run --cpu 3 --dry-run --json
+is "a die" "intel_uncore_frequency/package_01_die_01/max_freq_khz
+intel_uncore_frequency/package_01_die_01/min_freq_khz" "$(saved | grep uncore)"
+run --socket 1 --dry-run --json
+is "all dies of a socket, and not those of TPMI" "00/max 00/min 01/max 01/min" \
+	"$(saved | sed -n 's,.*uncore.*/package_01_die_\(.*\)_freq_khz$,\1,p' | paste -sd' ' -)"
+krun --socket 1
+put $U/package_01_die_01/max_freq_khz 2600000
+krun --restore
+is "what was lost is written" "intel_uncore_frequency/package_01_die_01/max_freq_khz 2400000" "$(written)"
+tree dies --sockets 1 --dies 2 --cores 4
+mkdir "$t/sys/bus"
+put $U/package_00_die_01/max_freq_khz 2400000
+run --cpu 3 --dry-run --json
+is "a die that stays" "" "$(saved | grep uncore)"
+run --cpu 2-3 --dry-run --json
+is "a die that goes" intel_uncore_frequency/package_00_die_01/max_freq_khz "$(saved | grep uncore)"
 
 note "package temperatures"
 tree_set thermal

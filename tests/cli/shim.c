@@ -82,7 +82,7 @@ static const char *root_dir(void)
 	return root && *root ? root : NULL;
 }
 
-static const char *in_root(char *path, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static const char *in_root(char *path, const char *fmt, ...)
 {
 	va_list ap;
 	int length = snprintf(path, PATH_MAX, "%s/", root_dir());
@@ -94,7 +94,7 @@ static const char *in_root(char *path, const char *fmt, ...)
 }
 
 /* A place beside the root, which is made. */
-static const char *in_store(char *path, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static const char *in_store(char *path, const char *fmt, ...)
 {
 	va_list ap;
 	int length = snprintf(path, PATH_MAX, "%s.shim", root_dir());

@@ -14,7 +14,7 @@
 static struct machine machine;
 static hwloc_bitmap_t target, survivors;
 static struct root *root;
-static struct tasks no_tasks;
+static struct tasks tasks_here;
 
 /* Eight CPUs, the second four on node 1. */
 static void make_machine(void)
@@ -68,7 +68,7 @@ static struct facts read_facts(const char *what)
 			       .machine = &machine,
 			       .target = target,
 			       .survivors = survivors,
-			       .tasks = &no_tasks };
+			       .tasks = &tasks_here };
 
 	is_int(facts_read(root, false, &facts), 0, "%s", what);
 	return facts;
@@ -131,6 +131,12 @@ static void test_platform(void)
 		   "  .dl_nr_running                 : 0\n"
 		   "  .dl_bw->bw                     : 996147\n"
 		   "  .dl_bw->total_bw               : -1048576\n\ncpu#1\n");
+	temp_write("sys/devices/system/cpu/microcode/reload", "");
+	temp_write("sys/class/thermal/cooling_device0/type", "Processor\n");
+	temp_write("sys/class/thermal/cooling_device0/cur_state", "3\n");
+	temp_write("sys/class/thermal/cooling_device7/type", "intel_powerclamp\n");
+	temp_write("sys/class/thermal/cooling_device7/cur_state", "30\n");
+	temp_write("sys/class/thermal/thermal_zone0/type", "intel_powerclamp\n");
 	facts = read_facts("a machine with everything");
 	ok(facts.platform.is_tdx_guest && facts.platform.is_tdx_host, "TDX");
 	ok(facts.platform.has_dynticks, "nohz_full=");
@@ -140,17 +146,62 @@ static void test_platform(void)
 	is_list(&facts.platform.power, "intel-rapl:1 on =1", "zones of sockets");
 	is_int((long long)facts.platform.nr_uncore, 1, "uncore units");
 	ok(facts.platform.deadline_total == -1, "deadline bandwidth");
+	ok(facts.platform.has_late_loading, "microcode");
+	is_list(&facts.platform.injectors, "cooling_device7 (intel_powerclamp, at 30) on =30",
+		"what injects idle time");
 	facts_free(&facts);
 	temp_write("sys/kernel/sched_ext/state", "disabled\n");
 	temp_write("sys/devices/system/cpu/nohz_full", "(null)\n");
 	temp_write("sys/kernel/debug/sched/debug", "  .dl_bw->total_bw : 99614\n");
 	temp_write("proc/cpuinfo",
 		   "processor\t: 0\nflags\t\t: fpu apic sse\n\nflags : tdx_guest\n");
+	temp_write("sys/class/thermal/cooling_device7/cur_state", "-1\n");
+	unlink(temp_path("sys/devices/system/cpu/microcode/reload"));
 	facts = read_facts("all of it off");
+	ok(!facts.platform.injectors.nr && !facts.platform.has_late_loading,
+	   "no idle time, no microcode");
 	ok(!facts.platform.scheduler && !facts.platform.has_dynticks &&
 		   !facts.platform.is_tdx_guest && facts.platform.deadline_total > 0,
 	   "nothing of it");
 	facts_free(&facts);
+}
+
+static void is_share(double share, long long thousandths, const char *what)
+{
+	is_int((long long)(share * 1000 + 0.5), thousandths, "%s", what);
+}
+
+/* The numbers are only read where there is a task that they are for. */
+static void test_deadline(void)
+{
+	struct task task = { .pid = 70, .tid = 70, .bandwidth = 0.5 };
+	struct facts facts;
+
+	temp_write("proc/sys/kernel/sched_rt_runtime_us", "950000\n");
+	temp_write("proc/sys/kernel/sched_rt_period_us", "1000000\n");
+	facts = read_facts("no deadline tasks");
+	is_share(facts.deadline_limit, 0, "nothing is asked for them");
+	facts_free(&facts);
+	tasks_here = (struct tasks){ .list = &task, .nr = 1 };
+	task.mask = hwloc_bitmap_alloc();
+	facts = read_facts("deadline tasks");
+	is_share(facts.deadline_limit, 950, "what they may have of a CPU");
+	is_share(facts.deadline_server, 0, "there is no server for others");
+	facts_free(&facts);
+	temp_write("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n");
+	temp_write("sys/kernel/debug/sched/fair_server/cpu0/period", "1000000000\n");
+	facts = read_facts("deadline tasks, and a server for the others");
+	is_share(facts.deadline_limit, 950, "they may have as much");
+	is_share(facts.deadline_server, 50, "and the server has its part of it");
+	facts_free(&facts);
+	temp_write("sys/kernel/debug/sched/fair_server/cpu0/period", "0\n");
+	temp_write("proc/sys/kernel/sched_rt_runtime_us", "-1\n");
+	facts = read_facts("no limit, and a server that is none");
+	is_share(facts.deadline_limit, 0, "there is none");
+	is_share(facts.deadline_server, 0, "it has nothing");
+	facts_free(&facts);
+	hwloc_bitmap_free(task.mask);
+	tasks_here = (struct tasks){ 0 };
 }
 
 /* Four interrupts on the target, of which one cannot be moved, two elsewhere. */
@@ -253,13 +304,34 @@ static void test_neighbours(void)
 	temp_write("etc/tuned/active_profile", "virtual-guest\n");
 	temp_write("etc/udev/rules.d/40-redhat.rules", "");
 	temp_write("etc/udev/rules.d/60-mine.rules", "");
+	temp_write("etc/udev/rules.d/70-plain.rules", "SUBSYSTEM==\"cpu\", RUN+=\"/bin/true\"\n");
 	facts = read_facts("the same, at peace");
 	ok(!facts.neighbours.kubelet.nr && !facts.neighbours.slurm_file &&
 		   !facts.neighbours.tuned_profile && !facts.neighbours.udev.nr,
 	   "nothing of them");
 	facts_free(&facts);
 	temp_write("var/lib/kubelet/cpu_manager_state", "{\"policyName\":7}");
+	temp_write("proc/sys/kernel/hostname", "node07\n");
+	temp_write("etc/slurm/slurm.conf",
+		   "NodeName=DEFAULT Sockets=2 CoresPerSocket=4 \\\n  ThreadsPerCore=2\n"
+		   " # NodeName=node07 CPUs=1\nNodeName=node[01-16] State=UNKNOWN\n");
+	temp_write("etc/udev/rules.d/70-plain.rules",
+		   "# first\nACTION==\"change\", \\\n  MODE=\"0600\"\n"
+		   "SUBSYSTEM==\"cpu\", \\\n  RUN+=\"/bin/sh -c 'echo 1 > /sys$devpath/online'\"\n"
+		   "SUBSYSTEM==\"cpu\", ATTR{online}=\"1\"\n");
 	facts = read_facts("a file of kubelet that is none");
+	is_int(facts.neighbours.slurm_cpus, 16, "Slurm's parts, by default, over two lines");
+	is_list(&facts.neighbours.udev,
+		"/etc/udev/rules.d/70-plain.rules:4 on =1; /etc/udev/rules.d/70-plain.rules:6 on "
+		"=1",
+		"rules that run a program, and lines that go on in the next");
+	facts_free(&facts);
+	temp_write("etc/udev/rules.d/70-plain.rules", "");
+	temp_write("etc/slurm/slurm.conf",
+		   "NodeName=DEFAULT CPUs=99\nNodeName=node07 Boards=1 SocketsPerBoard=2 "
+		   "CoresPerSocket=6\n");
+	facts = read_facts("Slurm's own line");
+	is_int(facts.neighbours.slurm_cpus, 12, "goes before the default");
 	facts_free(&facts);
 	temp_write("var/lib/kubelet/cpu_manager_state", "[1]");
 	facts = read_facts("and another");
@@ -287,6 +359,40 @@ static void test_irqbalance(void)
 		is_int(irqbalance_listens(root, 79), tables[i].listens, "irqbalance, by %s",
 		       tables[i].what);
 	}
+}
+
+/* A list that is longer than what it reads at a time; on the way back nothing is sent at all. */
+static void test_irqbalance_not_told(bool is_return)
+{
+	struct machine large = { .nr_cpus = 8192 };
+	struct task task = { .pid = 79, .tid = 79, .comm = "irqbalance" };
+	struct tasks tasks = { .list = &task, .nr = 1 };
+	struct findings findings = { 0 };
+	struct step step = { .kind = &irqbalance_kind };
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	struct step_env env = { .root = root,
+				.machine = &large,
+				.tasks = &tasks,
+				.target = cpus,
+				.is_return = is_return,
+				.findings = &findings };
+
+	hwloc_bitmap_set_range(cpus, 1000, 4000);
+	is_int(irqbalance_kind.describe(&step, &env), 0, "irqbalance, and a range: planned");
+	is_int((long long)step.nr_items, !is_return, "irqbalance, and a range: it is told");
+	ok(!findings.nr, "irqbalance, and a range: nothing to say");
+	step_free(&step);
+	step = (struct step){ .kind = &irqbalance_kind };
+	for (unsigned int cpu = 1; cpu < 1000; cpu += 2)
+		hwloc_bitmap_set(cpus, cpu);
+	is_int(irqbalance_kind.describe(&step, &env), 0, "irqbalance, and a long list: planned");
+	is_int((long long)step.nr_items, 0, "irqbalance, and a long list: it is not told");
+	ok(is_return ? !findings.nr
+		     : findings.nr == 1 && !strcmp(findings.list[0].rule, "irqbalance-not-told") &&
+			       findings.list[0].severity == SEVERITY_WARN,
+	   "irqbalance, and a long list: a warning");
+	step_free(&step);
+	findings_free(&findings);
 }
 
 static void write_stat(const char *name, int user, int kernel)
@@ -359,10 +465,13 @@ int main(void)
 	test_nothing();
 	test_demand();
 	test_platform();
+	test_deadline();
 	test_vectors();
 	test_queues();
 	test_neighbours();
 	test_irqbalance();
+	test_irqbalance_not_told(false);
+	test_irqbalance_not_told(true);
 	test_ticks();
 	test_workers();
 	machine_free(&machine);

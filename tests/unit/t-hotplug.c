@@ -10,6 +10,7 @@
 #include "host/boost.h"
 #include "host/methods.h"
 #include "host/rcu.h"
+#include "host/partition.h"
 #include "host/trace.h"
 #include "scene.h"
 #include "tap.h"
@@ -803,6 +804,61 @@ static void test_callback(void)
 	scene_close(&scene);
 }
 
+/* EBUSY whose reason lasts is not waited for; what a driver wants may end. */
+static void test_busy_callback(const char *callback, enum fake_direction direction, bool is_final)
+{
+	_cleanup_free_ char *trace = util_asprintf(
+		" sh-7 [001] ..... 9.1: cpuhp_enter: cpu: 0005 target: 0 step: 239 (%s)\n"
+		" sh-7 [001] ..... 9.2: cpuhp_exit:  cpu: 0005  state: 238 step: 239 ret: -16\n",
+		callback);
+	struct scene scene;
+	double start;
+
+	fake_reset(8);
+	fake.is_live = fake.has_tracefs = true;
+	fake.trace = trace;
+	if (direction == FAKE_UP)
+		fail_cpu(4, FAKE_DOWN, ENOSPC, 0);
+	fail_cpu(5, direction, EBUSY, 0);
+	scene_open(&scene, "4-6", SCENE_ID);
+	start = fake.clock;
+	is_outcome(scene_take(&scene), direction == FAKE_UP ? OUTCOME_FAILED : OUTCOME_ROLLED_BACK,
+		   callback);
+	is_int(find_cpu(&scene.operation, 5)->error, EBUSY, "%s: the error", callback);
+	is_str(find_cpu(&scene.operation, 5)->callback, callback, "%s: is named", callback);
+	if (is_final)
+		ok(fake.clock - start < 2, "%s: it ends at once", callback);
+	else
+		ok(fake.clock - start > BUSY_SECONDS / 2, "%s: it is tried again", callback);
+	scene_close(&scene);
+}
+
+/* A partition must not leave the root cgroup with CPUs of isolcpus= alone. */
+static void test_partition(const char *effective, const char *isolated, const char *reason)
+{
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	static char top[] = "sys/fs/cgroup", path[] = "";
+	struct cgroup cgroup = { .path = path, .effective = cpus };
+	char buffer[512];
+	const char *why_not;
+	struct scene scene;
+
+	fake_reset(8);
+	fake.is_live = true;
+	scene_open(&scene, "6-7", SCENE_ID);
+	if (cpus_parse(effective, 7, true, cpus) ||
+	    cpus_parse(isolated, 7, true, scene.machine.isolated))
+		diag("no list");
+	scene.cgroups = (struct cgroups){
+		.root = top, .is_v2 = true, .keeps_masks = true, .list = &cgroup, .nr = 1
+	};
+	scene.env.cgroups = &scene.cgroups;
+	why_not = partition_why_not(&scene.env, buffer, sizeof(buffer));
+	is_str(why_not, reason, "a partition, with root %s and isolcpus=%s", effective, isolated);
+	scene.cgroups = (struct cgroups){ 0 };
+	scene_close(&scene);
+}
+
 static void test_injected(void)
 {
 	struct scene scene;
@@ -919,6 +975,18 @@ int main(void)
 	test_signal_in_pause();
 	test_signal_with_pace();
 	test_callback();
+	test_partition("0-7", "", NULL);
+	test_partition("0-7", "0-4", NULL);
+	test_partition("0-7", "0-5", "it would leave the root cgroup none but isolated CPUs");
+	test_partition("0-3,6-7", "0-3", "it would leave the root cgroup none but isolated CPUs");
+	test_partition("0-3,6-7", "1-3", NULL);
+	test_busy_callback("sched_cpu_deactivate", FAKE_DOWN, true);
+	test_busy_callback("tick_nohz_cpu_down", FAKE_DOWN, true);
+	test_busy_callback("kvm_offline_cpu", FAKE_DOWN, true);
+	test_busy_callback("hv_synic_cleanup", FAKE_DOWN, false);
+	test_busy_callback("some_driver_down", FAKE_DOWN, false);
+	test_busy_callback("kvm_online_cpu", FAKE_UP, true);
+	test_busy_callback("sched_cpu_activate", FAKE_UP, false);
 	test_injected();
 	test_armed_only();
 	if (guard_can_see())

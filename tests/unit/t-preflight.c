@@ -52,7 +52,7 @@ struct given {
 	const char *root_effective, *first_effective; /* NULL: there are no cpusets */
 	const char *partition; /* what cpuset.cpus.partition of the first says */
 	bool is_v1;
-	double deadline_limit;
+	double deadline_limit, deadline_server;
 	struct {
 		const char *mask;
 		int policy;
@@ -211,6 +211,7 @@ static void make_world(struct world *world, const struct given *given)
 		.tasks = &world->tasks,
 		.cgroups = &world->cgroups,
 		.deadline_limit = given->deadline_limit,
+		.deadline_server = given->deadline_server,
 		.denied_path = (char *)given->denied,
 		.denied_errno = given->denied_errno,
 	};
@@ -258,12 +259,43 @@ static void add_places(struct world *world)
 		world->machine.cpus[cpu].socket = cpu / 4;
 }
 
+static void add_contradiction(struct world *world, const char *cpus)
+{
+	world->machine.contradictions = calloc(1, sizeof(struct contradiction));
+	world->machine.nr_contradictions = 1;
+	world->machine.contradictions[0] = (struct contradiction){
+		.cpus = make_set(cpus),
+		.message = strdup("node1 is 4-7 by one file, 4-6 by another")
+	};
+}
+
+static void add_contradiction_here(struct world *world)
+{
+	add_contradiction(world, "7");
+}
+
+static void add_contradiction_elsewhere(struct world *world)
+{
+	add_contradiction(world, "3");
+}
+
 static void add_power(struct world *world)
 {
 	add_places(world);
 	add(&world->facts.platform.power, NULL, 0, "intel-rapl:0");
 	add(&world->facts.platform.power, NULL, 1, "intel-rapl:1");
 	world->facts.platform.nr_uncore = 12;
+}
+
+static void add_injection(struct world *world)
+{
+	add(&world->facts.platform.injectors, NULL, 30,
+	    "cooling_device7 (intel_powerclamp, at 30)");
+}
+
+static void add_late_loading(struct world *world)
+{
+	world->facts.platform.has_late_loading = true;
 }
 
 static void add_tdx_host(struct world *world)
@@ -565,6 +597,8 @@ static const struct expectation {
 	{ "read-only", { .target = "4-7", .denied = "/sys/x/cpu4/online", .denied_errno = EROFS },
 	  "permission=" },
 
+	{ "files that contradict each other", { .target = "4-7", .add = add_contradiction_here },
+	  "sysfs-contradiction=7" },
 	{ "a whole socket, nothing of it known", { .target = "4-7", .add = add_places }, "" },
 	{ "a node of two on its socket", { .target = "6-7", .add = add_places },
 	  "socket-nodes-stay=4-5" },
@@ -577,6 +611,9 @@ static const struct expectation {
 	{ "most of a socket", { .target = "5-7", .online = "0-3,5-7", .add = add_power },
 	  "socket-emptied=5-7" },
 	{ "not all of it", { .target = "6-7", .add = add_power }, "socket-nodes-stay=4-5" },
+	{ "idle time is injected", { .target = "4-7", .add = add_injection }, "idle-injection=" },
+	{ "microcode can be loaded", { .target = "4-7", .add = add_late_loading },
+	  "microcode-loading=" },
 	{ "a socket of a TDX host", { .target = "4-7", .add = add_tdx_host }, "tdx-host=4-7" },
 	{ "not all of it", { .target = "6-7", .add = add_tdx_host }, "socket-nodes-stay=4-5" },
 	{ "in a container", { .target = "4-7", .add = add_container }, "container=" },
@@ -686,6 +723,72 @@ static const struct expectation {
 	  "" },
 };
 
+/* For each rule a machine that is near to one that it is for, and is not. */
+static const struct spared {
+	const char *rule;
+	struct given given;
+} spared[] = {
+	{ "permission", { .target = "4-7" } },
+	{ "no-online-file", { .target = "4-7", .files = "4-7" } },
+	{ "sysfs-contradiction", { .target = "4-7", .add = add_contradiction_elsewhere } },
+	{ "nothing-remains", { .target = "4-7", .online = "0,4-7" } },
+	{ "cpu0", { .target = "0-1", .files = "0-7", .allow_cpu0 = true } },
+	{ "smt-sibling-stays", { .target = "5,7", .smt = true } },
+	{ "socket-nodes-stay", { .target = "4-7", .add = add_places } },
+	{ "socket-emptied", { .target = "4-6", .add = add_power } },
+	{ "idle-injection", { .target = "4-7", .add = add_power } },
+	{ "microcode-loading", { .target = "4-7", .add = add_injection } },
+	{ "tdx-host", { .target = "4-6", .add = add_tdx_host } },
+	{ "container", { .target = "4-7", .add = add_view } },
+	{ "sysfs-view", { .target = "4-7", .add = add_container } },
+	{ "caller-cpuset",
+	  { .target = "4-7", .root_effective = "0-7", .first_effective = "3-7", .partition = "member",
+	    .tasks = { { .mask = "3-7", .cgroup = FIRST } }, .add = add_self } },
+	{ "housekeeping-timer", { .target = "2-3", .nohz_full = "4-7" } },
+	{ "housekeeping-domain", { .target = "2-3", .isolated = "4-7" } },
+	{ "housekeepers-few", { .target = "2-3", .isolated = "4-7" } },
+	{ "tick-cpu", { .target = "4-7", .add = add_dynticks } },
+	{ "deadline-bandwidth",
+	  { .target = "2-7", .deadline_limit = 0.95,
+	    .tasks = { DEADLINE("0-7", 0.9, ROOT), DEADLINE("0-7", 0.9, ROOT) } } },
+	{ "deadline-leak", { .target = "4-7", .add = add_count } },
+	{ "interrupt-vectors", { .target = "4-7", .add = add_many_vectors } },
+	{ "block-requests", { .target = "4-7", .add = add_fabrics } },
+	{ "nvme-fabrics", { .target = "4-7", .add = add_stalled } },
+	{ "tdx-guest", { .target = "4-6", .add = add_tdx_host } },
+	{ "hyperv-channels", { .target = "4-7", .add = add_tdx_guest } },
+	{ "sched-ext", { .target = "4-7", .add = add_channels } },
+	{ "cpuset-emptied",
+	  { .target = "4-7", .root_effective = "0-3", .first_effective = "3-5",
+	    .partition = "member", .tasks = { { .mask = "3-5", .cgroup = FIRST } } } },
+	{ "survivors-partitioned",
+	  { .target = "4-7", .root_effective = "3-7", .first_effective = "0-2" } },
+	{ "partition-emptied",
+	  { .target = "4-7", .root_effective = "0-3", .first_effective = "4-5",
+	    .partition = "isolated invalid (x)" } },
+	{ "pinned-tasks", { .target = "4-7", .tasks = { TASK("3-4") } } },
+	{ "deadline-tasks",
+	  { .target = "4-7", .deadline_limit = 0.95, .tasks = { DEADLINE("0-7", 0.2, ROOT) } } },
+	{ "vcpus-pinned", { .target = "4-7", .add = add_busy } },
+	{ "busy-pinned", { .target = "4-7", .add = add_vcpus } },
+	{ "realtime-crowding",
+	  { .target = "4-7",
+	    .tasks = { { .mask = "0-7", .policy = SCHED_FIFO, .state = 'S', .cpu = 5 } } } },
+	{ "cpu-demand", { .target = "4-7", .add = add_load_that_fits } },
+	{ "node-memory", { .target = "4-7", .add = add_places } },
+	{ "perf-counters", { .target = "4-7", .add = add_vcpus } },
+	{ "kubelet-static", { .target = "4-7", .add = add_slurm } },
+	{ "slurm-node", { .target = "4-7", .add = add_small_slurm } },
+	{ "tuned-isolation", { .target = "4-7", .add = add_irqbalance } },
+	{ "irqbalance-deaf", { .target = "4-7", .add = add_tuned } },
+	{ "udev-online", { .target = "4-7", .add = add_kdump } },
+	{ "kdump-reload", { .target = "4-7", .add = add_new_kdump } },
+}, spared_returning[] = {
+	{ "permission", { .target = "4-7", .online = "0-3" } },
+	{ "smt-off", { .target = "5,7", .online = "0-4,6", .smt_control = "on" } },
+	{ "cpu-standby", { .target = "4-5", .online = "0-3", .standby = "6-7" } },
+};
+
 static const struct property {
 	const char *rule;
 	enum severity severity;
@@ -708,6 +811,8 @@ static const struct property {
 	{ "cpu-standby", SEVERITY_WARN, false },
 	{ "socket-nodes-stay", SEVERITY_NOTE, false },
 	{ "socket-emptied", SEVERITY_NOTE, false },
+	{ "idle-injection", SEVERITY_NOTE, false },
+	{ "microcode-loading", SEVERITY_NOTE, false },
 	{ "tdx-host", SEVERITY_REFUSE, false },
 	{ "container", SEVERITY_REFUSE, false },
 	{ "sysfs-view", SEVERITY_REFUSE, false },
@@ -800,6 +905,55 @@ static const struct finding *find(const struct world *world, const char *rule)
 		if (!strcmp(world->findings.list[i].rule, rule))
 			return &world->findings.list[i];
 	return NULL;
+}
+
+static void test_spared(const struct spared *row,
+			int (*preflight)(const struct facts *, struct findings *))
+{
+	struct world world;
+
+	make_world(&world, &row->given);
+	is_int(preflight(&world.facts, &world.findings), 0, "not %s: judged", row->rule);
+	ok(!find(&world, row->rule), "not %s", row->rule);
+	free_world(&world);
+}
+
+static size_t count_spared(const struct spared *rows, size_t nr, const char *rule)
+{
+	size_t nr_found = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		nr_found += !strcmp(rows[i].rule, rule);
+	return nr_found;
+}
+
+static size_t count_rows(const struct expectation *rows, size_t nr, const char *rule)
+{
+	char word[128];
+	size_t nr_found = 0;
+
+	snprintf(word, sizeof(word), "%s=", rule);
+	for (size_t i = 0; i < nr; i++)
+		for (const char *at = rows[i].rules; (at = strstr(at, word)); at++)
+			nr_found += at == rows[i].rules || at[-1] == ' ';
+	return nr_found;
+}
+
+/* Every rule has a machine that it is for, in each direction that it looks at, and one that it is
+ * not for. */
+static void test_coverage(void)
+{
+	for (const struct rule *rule = NULL; (rule = preflight_next_rule(rule));) {
+		if (rule->when & RULE_OFFLINE)
+			ok(count_rows(offline, ARRAY_SIZE(offline), rule->id) &&
+				   count_spared(spared, ARRAY_SIZE(spared), rule->id),
+			   "%s: a machine that it is for, and one that it is not for", rule->id);
+		if (rule->when & RULE_RETURN)
+			ok(count_rows(returning, ARRAY_SIZE(returning), rule->id) &&
+				   count_spared(spared_returning, ARRAY_SIZE(spared_returning),
+						rule->id),
+			   "%s: both, on the way back", rule->id);
+	}
 }
 
 /* A sentence quotes the values that were seen. */
@@ -920,6 +1074,31 @@ static void test_weight(const char *what, const struct given *given, const char 
 
 static void test_all_weights(void)
 {
+	/* with servers three CPUs admit 2.65 of the 2.85 that they admit without */
+	static const struct {
+		double each;
+		const char *severity;
+	} shares[] = { { 0.66, NULL }, { 0.67, "warn" }, { 0.71, "warn" }, { 0.72, "refuse" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		double each = shares[i].each;
+		struct given given = {
+			.target = "3-7",
+			.deadline_limit = 0.95,
+			.deadline_server = 0.05,
+			.tasks = { DEADLINE("0-7", each, ROOT), DEADLINE("0-7", each, ROOT),
+				   DEADLINE("0-7", each, ROOT), DEADLINE("0-7", each, ROOT) }
+		};
+		const struct finding *finding;
+		struct world world;
+
+		make_world(&world, &given);
+		is_int(preflight_offline(&world.facts, &world.findings), 0, "4 times %.2f", each);
+		finding = find(&world, "deadline-bandwidth");
+		is_str(finding ? severity_format(finding->severity) : NULL, shares[i].severity,
+		       "deadline tasks of %.2f, with servers", each);
+		free_world(&world);
+	}
 	test_weight("vectors that were estimated",
 		    &(struct given){ .target = "4-7", .add = add_estimate }, "interrupt-vectors",
 		    SEVERITY_WARN);
@@ -997,6 +1176,11 @@ int main(void)
 		test(&offline[i], preflight_offline);
 	for (size_t i = 0; i < ARRAY_SIZE(returning); i++)
 		test(&returning[i], preflight_return);
+	for (size_t i = 0; i < ARRAY_SIZE(spared); i++)
+		test_spared(&spared[i], preflight_offline);
+	for (size_t i = 0; i < ARRAY_SIZE(spared_returning); i++)
+		test_spared(&spared_returning[i], preflight_return);
+	test_coverage();
 	test_all_quotes();
 	test_all_pinned();
 	test_all_weights();

@@ -182,6 +182,27 @@ static void test_failing_cpu(unsigned int cpu, enum fake_event event)
 	is_state("0-7", "none", "the second run");
 }
 
+/* CPUs that no operation had taken: those that do not come are as they were, and nobody's. */
+static void test_adopted(int rcu_error, int nr_journals)
+{
+	struct scene scene;
+
+	begin();
+	fake_add((struct fake_rule){
+		.event = FAKE_FAIL, .cpu = 5, .direction = FAKE_UP, .error = EIO });
+	if (rcu_error)
+		fake_add((struct fake_rule){ .event = FAKE_FAIL,
+					     .cpu = FAKE_RCU,
+					     .direction = FAKE_DOWN,
+					     .error = rcu_error });
+	scene_open_return(&scene, SCENE_ID, NULL);
+	scene.run.is_adopted = true;
+	is_outcome(scene_return(&scene), OUTCOME_FAILED, "adopted CPUs, and one stays away");
+	is_str(scene_changed(&scene), "4,6-7", "the others returned");
+	is_int(fake_nr_journals(), nr_journals, "rcu %d: journals that are left", rcu_error);
+	scene_close(&scene);
+}
+
 static void test_busy(void)
 {
 	begin();
@@ -407,6 +428,8 @@ static void test_failures(void)
 		test_failing_cpu(cpu, FAKE_FAIL);
 		test_failing_cpu(cpu, FAKE_LIE);
 	}
+	test_adopted(0, 0);
+	test_adopted(EIO, 1);
 	test_busy();
 	test_signal();
 	test_two_signals();

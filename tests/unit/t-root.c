@@ -164,6 +164,34 @@ static void test_sets(void)
 	is_int(root_read_cpulist(root, 15, cpus, "sys/list"), -EINVAL, "no list");
 }
 
+/* Which file it was is known as long as nothing else fails; a missing one is no failure. */
+static void test_failed_file(void)
+{
+	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	_cleanup_root_ struct root *fresh = temp_root();
+	_cleanup_free_ char *text = NULL;
+	long number;
+
+	is_str(root_failed_file(fresh, -EINVAL), NULL, "nothing has failed yet");
+	is_str(root_failed_file(fresh, 0), NULL, "and no error has no file");
+	temp_write("sys/bad7", "0-\n");
+	is_int(root_read_cpulist(fresh, 15, cpus, "sys/bad%d", 7), -EINVAL, "a bad list");
+	is_str(root_failed_file(fresh, -EINVAL), "sys/bad7", "is named");
+	is_str(root_failed_file(fresh, -EIO), NULL, "but for no other error");
+	is_int(root_read_cpulist(fresh, 15, cpus, "sys/none"), -ENOENT, "a missing one");
+	is_str(root_failed_file(fresh, -ENOENT), NULL, "is not named");
+	is_str(root_failed_file(fresh, -EINVAL), "sys/bad7", "nor is the bad one forgotten");
+	temp_write("sys/mask", "0,xyz\n");
+	is_int(root_read_cpumask(fresh, 15, cpus, "sys/%s", "mask"), -EINVAL, "a bad mask");
+	is_str(root_failed_file(fresh, -EINVAL), "sys/mask", "is named");
+	temp_write("sys/number", "many\n");
+	is_int(root_read_long(fresh, &number, "sys/%s", "number"), -EINVAL, "a bad number");
+	is_str(root_failed_file(fresh, -EINVAL), "sys/number", "is named");
+	temp_mkdir("sys/folder");
+	is_int(root_read(fresh, &text, "sys/%s", "folder"), -EISDIR, "a folder");
+	is_str(root_failed_file(fresh, -EISDIR), "sys/folder", "is named");
+}
+
 static void test_huge(void)
 {
 	_cleanup_free_ char *text = NULL;
@@ -348,6 +376,7 @@ int main(void)
 	test_buffer();
 	test_long();
 	test_sets();
+	test_failed_file();
 	test_huge();
 	test_write();
 	test_short_write();

@@ -71,6 +71,18 @@ static void test_texts(void)
 	close(stolen);
 }
 
+static void test_printable(void)
+{
+	char plain[] = "db worker~ 7", odd[] = "a\033[1m\x7f\xc3\xa4\n", nothing[] = "";
+
+	util_make_printable(plain);
+	is_str(plain, "db worker~ 7", "plain characters stay");
+	util_make_printable(odd);
+	is_str(odd, "a?[1m????", "others do not reach a terminal");
+	util_make_printable(nothing);
+	is_str(nothing, "", "nothing is nothing");
+}
+
 static void test_grow(void)
 {
 	unsigned int *list = NULL, *grown, nr_moves = 0;
@@ -371,6 +383,7 @@ int main(void)
 {
 	test_numbers();
 	test_texts();
+	test_printable();
 	test_grow();
 	test_errnos();
 	test_time();
