@@ -166,6 +166,7 @@ static void settle(struct step *step, const struct step_env *env, size_t first, 
 				   begin + item->seconds);
 		begin += item->seconds;
 	}
+	profile_join_changes(env->profile, nr_gone);
 }
 
 int sequential_take_together(struct step *step, struct step_env *env, size_t first, size_t nr,
