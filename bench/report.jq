@@ -24,7 +24,14 @@ def too_soon($pace): .cpus as $all | .left as $left | .off.above_1ms |
 		[range(1; length) as $i | .[$i] - .[$i - 1] | select(. < $pace)] | length
 	else null end;
 
-map(select(.way and .off)) as $removals |
+# A case of groups is the sum of them
+def total(f): map(f) | if any(. == null) then null else add end;
+def highest(f): map(f) | if any(. == null) then null else max end;
+def sum_of_groups: if length == 1 then .[0] else { seconds: total(.seconds), own_seconds: total(.own_seconds),
+	arrived: total(.arrived), moved: total(.moved), interrupts: total(.interrupts),
+	longest_us: highest(.longest_us), above_1ms: total(.above_1ms) } end;
+
+map(select(.offs) | .off = (.offs | sum_of_groups)) as $removals |
 map(select(.planning)) as $plans |
 
 # One row for each guest, load, case and way
