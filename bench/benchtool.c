@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * benchtool.c - what the bench needs and shells do not have: a fine clock, and bare loops to
- *compare with
+ * compare with
  *
- * benchtool time FILE COMMAND...	run the command; FILE gets its seconds, the seconds of CPU
- *time, its peak memory in KiB and its exit status, as JSON benchtool floor 0|1 CPU...		the
- *least that has to be done: expedite, an isolated partition where the kernel keeps masks, one write
- *a CPU in the order given, and both taken away again
- * benchtool walk			read stat and status of every thread in /proc; prints how
- *many benchtool migrations PID		how often the threads of a process were moved to another CPU
- * benchtool interrupt DEVICE		write a byte every 2 ms, so that the device interrupts
- * benchtool stalls CPU			until SIGTERM wake every millisecond on this CPU,
- *SCHED_FIFO; then print when it woke more than 1 ms late and how late, both in ms, as a JSON list
- *of pairs
+ * benchtool time FILE COMMAND...
+ *	run the command; FILE gets its seconds, the seconds of CPU time, its peak memory in KiB and
+ *	its exit status, as JSON
+ * benchtool floor 0|1 CPU...
+ *	the least that has to be done: expedite, an isolated partition where the kernel keeps masks,
+ *	one write a CPU in the order given, and both taken away again
+ * benchtool walk
+ *	read stat and status of every thread in /proc; prints how many
+ * benchtool migrations PID
+ *	how often the threads of a process were moved to another CPU
+ * benchtool interrupt DEVICE
+ *	write a byte every 2 ms, so that the device interrupts
+ * benchtool stalls CPU
+ *	until SIGTERM wake every millisecond on this CPU, SCHED_FIFO; then print when it woke more
+ *	than 1 ms late, how late, both in ms, and how many CPUs were online then, as a JSON list
  *
  * It is linked statically: the guests have no libraries beyond cpuoff's.
  */
@@ -239,6 +244,7 @@ static void end(int unused)
 static int stalls(const char *cpu)
 {
 	static double woken[4096], late[4096];
+	static long nr_online[4096];
 	struct timespec next;
 	size_t nr = 0;
 	cpu_set_t set;
@@ -264,11 +270,12 @@ static int stalls(const char *cpu)
 		if (woke - due <= 1e-3)
 			continue;
 		woken[nr] = woke * 1e3;
-		late[nr++] = (woke - due) * 1e3;
+		late[nr] = (woke - due) * 1e3;
+		nr_online[nr++] = sysconf(_SC_NPROCESSORS_ONLN);
 		clock_gettime(CLOCK_MONOTONIC, &next);
 	}
 	for (size_t i = 0; i < nr; i++)
-		printf("%s[%.3f,%.3f]", i ? "," : "[", woken[i], late[i]);
+		printf("%s[%.3f,%.3f,%ld]", i ? "," : "[", woken[i], late[i], nr_online[i]);
 	puts(nr ? "]" : "[]");
 	return 0;
 }

@@ -87,6 +87,12 @@ void profile_add_change(struct profile *profile, unsigned int cpu, bool online, 
 		profile->nr_left_out++;
 }
 
+void profile_join_changes(struct profile *profile, size_t nr)
+{
+	if (profile && nr > 1 && nr <= profile->nr_changes && !profile->nr_left_out)
+		profile->changes[profile->nr_changes - nr].nr_together = nr;
+}
+
 /* kernel/cpu.c: cpuhp_kick_ap_work, cpuhp_kick_ap_alive, cpuhp_bringup_ap; bringup_cpu before 6.5.
  */
 static bool is_wait(const char *name)
@@ -245,6 +251,47 @@ size_t profile_find_spans(const struct profile *profile, unsigned int cpu)
 	return low;
 }
 
+/* When the last callback of @cpu between @begin and @end was left; -1 where there was none. */
+static double find_last_end(const struct profile *profile, unsigned int cpu, double begin,
+			    double end)
+{
+	double last = -1;
+
+	for (size_t i = profile_find_spans(profile, cpu);
+	     i < profile->nr_spans && profile->spans[i].cpu == cpu; i++)
+		if (profile->spans[i].begin >= begin - ROUNDING &&
+		    profile->spans[i].end <= end + ROUNDING && profile->spans[i].end > last)
+			last = profile->spans[i].end;
+	return last;
+}
+
+static int compare_ends(const void *one, const void *other)
+{
+	const struct profile_change *a = one, *b = other;
+
+	return (a->end > b->end) - (a->end < b->end);
+}
+
+/* One after another, each from the end of the one before: the kernel waits before it begins. Where
+ * callbacks are missing the parts stay equal. */
+static void split_write(const struct profile *profile, struct profile_change *changes, size_t nr)
+{
+	double begin = changes[0].begin, end = changes[nr - 1].end;
+
+	for (size_t i = 0; i < nr; i++)
+		if (find_last_end(profile, changes[i].cpu, begin, end) < 0)
+			return;
+	changes[0].nr_together = 0;
+	for (size_t i = 0; i < nr; i++)
+		changes[i].end = find_last_end(profile, changes[i].cpu, begin, end);
+	qsort(changes, nr, sizeof(*changes), compare_ends);
+	changes[0].nr_together = nr;
+	changes[0].begin = begin;
+	for (size_t i = 1; i < nr; i++)
+		changes[i].begin = changes[i - 1].end;
+	changes[nr - 1].end = end;
+}
+
 static void look_into_change(const struct profile *profile, struct profile_change *change)
 {
 	size_t i = profile_find_spans(profile, change->cpu);
@@ -273,6 +320,9 @@ int profile_finish(struct profile *profile)
 	if (r)
 		return r;
 	qsort(profile->spans, profile->nr_spans, sizeof(*profile->spans), compare_spans);
+	for (size_t i = 0; i < profile->nr_changes; i++)
+		if (profile->changes[i].nr_together)
+			split_write(profile, &profile->changes[i], profile->changes[i].nr_together);
 	for (size_t i = 0; i < profile->nr_changes; i++)
 		look_into_change(profile, &profile->changes[i]);
 	return 0;

@@ -36,6 +36,7 @@ struct profile_change {
 	double begin, end;
 	double in_callbacks; /* seconds; the rest is waiting, stop_machine and RCU */
 	size_t heaviest;     /* callback: place in the list of spans; SIZE_MAX for none */
+	size_t nr_together;  /* in the first of several that one write took: how many, else 0 */
 };
 
 /* A step that was applied or undone. */
@@ -70,6 +71,13 @@ void profile_add_step(struct profile *profile, const char *kind, bool is_undo, d
 		      double end);
 void profile_add_change(struct profile *profile, unsigned int cpu, bool online, double begin,
 			double end);
+
+/*
+ * The last @nr changes were made by one write, and have equal parts of its time. Their callbacks
+ * tell in which order they went and how long each took: once the profile is finished, they have
+ * that.
+ */
+void profile_join_changes(struct profile *profile, size_t nr);
 
 /* The kernel entered a callback of @cpu, named by @length bytes, or left it; in the trace's order.
  */

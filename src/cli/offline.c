@@ -272,6 +272,8 @@ static int look_again(struct session *session, struct report *report)
 	_cleanup_cpus_ hwloc_bitmap_t resolved = hwloc_bitmap_alloc();
 	int r = session_read_again(session, report);
 
+	if (!r)
+		r = session_read_tasks(session, report);
 	if (!resolved || hwloc_bitmap_or(resolved, report->target, report->survivors) < 0)
 		return -ENOMEM;
 	if (!r && !hwloc_bitmap_isequal(resolved, report->machine.online))

@@ -9,6 +9,7 @@
 #include "cli/hooks.h"
 #include "core/plan.h"
 #include "core/preflight.h"
+#include "host/tasks.h"
 
 /* An operation to undo, and the CPUs of it that shall come back. */
 struct returning {
@@ -501,6 +502,13 @@ static void accept_told(struct report *report)
 			report->findings.list[i].severity == SEVERITY_WARN;
 }
 
+/* On the way back most plans look at no task, and a walk over all of them takes as long as many
+ * CPUs do. */
+static bool wants_tasks(const struct step_env *env)
+{
+	return env->request->boost || (env->evacuation->has_partition && !tasks_are_kept(env));
+}
+
 static int return_one(struct session *session, struct report *report, struct returning *returning,
 		      enum outcome *ret_outcome, bool *ret_has_failed)
 {
@@ -521,6 +529,8 @@ static int return_one(struct session *session, struct report *report, struct ret
 				(const struct operation ***)&env.others, &env.nr_others);
 	if (!r && hwloc_bitmap_intersects(returning->scope, report->target)) {
 		r = session_pick_ways(report, &env, NULL);
+		if (!r && wants_tasks(&env))
+			r = session_read_tasks(session, report);
 		if (!r)
 			r = plan_return(&env, returning->operation);
 	}
@@ -654,7 +664,7 @@ int actions_restore(struct session *session, struct report *report)
 		returns_free(&returns);
 		hwloc_bitmap_zero(standby);
 		hwloc_bitmap_zero(absent);
-		r = session_gather_work(session, report);
+		r = session_gather_cpusets(session, report);
 		if (!r)
 			r = session_gather_records(session, report, SEVERITY_WARN);
 		if (!r)

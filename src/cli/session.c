@@ -223,19 +223,15 @@ static void report_checking(const struct session *session, const char *object)
 			 &(struct progress){ .phase = PHASE_CHECKING, .object = object });
 }
 
-static int read_work(struct session *session, struct report *report)
+int session_read_tasks(struct session *session, struct report *report)
 {
-	int r;
-
-	report_checking(session, "tasks and cgroups");
-	r = cgroups_read(session->root, &report->machine, &report->cgroups);
-
-	if (!r)
-		r = tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
-	return r;
+	if (report->tasks.nr)
+		return 0;
+	report_checking(session, "tasks");
+	return tasks_read(session->root, &report->machine, &report->cgroups, &report->tasks);
 }
 
-int session_gather_work(struct session *session, struct report *report)
+int session_gather_cpusets(struct session *session, struct report *report)
 {
 	int r;
 
@@ -243,7 +239,17 @@ int session_gather_work(struct session *session, struct report *report)
 	r = session_gather(session, report);
 	if (r)
 		return r;
-	r = read_work(session, report);
+	r = cgroups_read(session->root, &report->machine, &report->cgroups);
+	return r ? refuse_unreadable(session, report, r) : 0;
+}
+
+int session_gather_work(struct session *session, struct report *report)
+{
+	int r = session_gather_cpusets(session, report);
+
+	if (r)
+		return r;
+	r = session_read_tasks(session, report);
 	return r ? refuse_unreadable(session, report, r) : 0;
 }
 
@@ -255,7 +261,7 @@ int session_read_again(struct session *session, struct report *report)
 	cgroups_free(&report->cgroups);
 	machine_free(&report->machine);
 	r = topology_read_machine(session->root, &report->machine);
-	return r ? r : read_work(session, report);
+	return r ? r : cgroups_read(session->root, &report->machine, &report->cgroups);
 }
 
 /* ---- judging ----------------------------------------------------------------------------- */

@@ -26,12 +26,17 @@ struct session {
  */
 int session_gather(struct session *session, struct report *report) _must_check_;
 
-/* Reads the machine, its tasks and its cpusets anew, and leaves the journals. Returns 0 or -errno.
- */
+/* Reads cpusets, too, or cpusets and tasks, for those who will move them. Return as
+ * session_gather(). */
+int session_gather_cpusets(struct session *session, struct report *report) _must_check_;
+int session_gather_work(struct session *session, struct report *report) _must_check_;
+
+/* Reads the machine and its cpusets anew, forgets its tasks, and leaves the journals. Returns 0 or
+ * -errno. */
 int session_read_again(struct session *session, struct report *report) _must_check_;
 
-/* Reads tasks and cpusets, too, for those who will move them. Returns as session_gather(). */
-int session_gather_work(struct session *session, struct report *report) _must_check_;
+/* Reads all tasks where that was not done yet. Returns 0 or -errno. */
+int session_read_tasks(struct session *session, struct report *report) _must_check_;
 
 /*
  * Reads the records into report->records, after session_gather(). What is wrong with them is a

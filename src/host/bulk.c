@@ -92,7 +92,6 @@ static int take(struct step *step, struct step_env *env)
 
 const struct method bulk_method = {
 	.name = "bulk",
-	.takes_several = true,
 	.why_not = why_not,
 	.take = take,
 };

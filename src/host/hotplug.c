@@ -62,18 +62,36 @@ int hotplug_read_online(const struct step_env *env, struct online_mask *ret_mask
 	return r;
 }
 
-/* The number in cpuN/hotplug/fail: a test of the kernel's own has armed a failure there. -1 for
- * none. */
-static long read_armed_failure(const struct step_env *env, unsigned int cpu)
+/* The number of a hotplug state in cpuN/hotplug/FILE, -1 for none. */
+static long read_state(const struct step_env *env, unsigned int cpu, const char *file)
 {
 	char path[64], text[16];
 	long state;
 
-	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/hotplug/fail", cpu);
+	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/hotplug/%s", cpu, file);
 	if (root_read_buffer(env->root, path, text, sizeof(text)) ||
 	    util_parse_long(text, -1, 100000, &state))
 		return -1;
 	return state;
+}
+
+const struct item *hotplug_find_changing(const struct step_env *env, const struct item *items,
+					 size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		unsigned int cpu = (unsigned int)items[i].id;
+		long state = read_state(env, cpu, "state");
+
+		if (state >= 0 && state != read_state(env, cpu, "target"))
+			return &items[i];
+	}
+	return NULL;
+}
+
+/* Not -1 where a test of the kernel's own has armed a failure. */
+static long read_armed_failure(const struct step_env *env, unsigned int cpu)
+{
+	return read_state(env, cpu, "fail");
 }
 
 /* Cuts the next line "173: workqueue:online" off hotplug/states. Returns false after the last. */

@@ -41,6 +41,14 @@ int hotplug_set(struct step_env *env, struct item *item, bool online,
 void hotplug_pace(const struct step_env *env);
 
 /*
+ * Of the CPUs of @nr items the one that the kernel takes offline or brings back at this moment: the
+ * state that it has reached is not the one that it is to have (struct cpuhp_cpu_state of
+ * kernel/cpu.c). NULL where there is none, or that cannot be read. Allocates nothing.
+ */
+const struct item *hotplug_find_changing(const struct step_env *env, const struct item *items,
+					 size_t nr);
+
+/*
  * The number of the hotplug state of this name, from hotplug/states, as cpuN/hotplug/fail takes it.
  * Allocates nothing. @number is untouched where there is none.
  */

@@ -7,7 +7,6 @@
 
 struct method {
 	const char *name;
-	bool takes_several; /* with one write: which CPU the kernel is at only a trace tells */
 
 	/*
 	 * NULL where the method can be used here, else the reason why not: a sentence without its

@@ -124,22 +124,22 @@ int sequential_take_rest(struct step *step, struct step_env *env, struct online_
 static void blame(struct step *step, struct step_env *env, size_t first, size_t nr,
 		  struct online_mask *mask)
 {
-	unsigned int cpu = CPU_NONE;
-	char callback[sizeof(step->items->callback)] = "";
+	const struct item *running = hotplug_find_changing(env, &step->items[first], nr);
 
 	env->stuck = step;
 	if (hotplug_read_online(env, mask))
 		return;
-	trace_running_cpu(env, &cpu, callback, sizeof(callback));
 	for (size_t i = first; i < first + nr; i++) {
 		struct item *item = &step->items[i];
 
-		if (!cpus_text_has(mask->text, (unsigned int)item->id)) {
-			item->state = STATE_APPLIED;
-		} else if (cpu == CPU_NONE || item->id == cpu) {
+		if (item == running)
+			trace_running_callback(env, (unsigned int)item->id, item->callback,
+					       sizeof(item->callback));
+		if (item == running ||
+		    (!running && cpus_text_has(mask->text, (unsigned int)item->id)))
 			item->error = ETIMEDOUT;
-			memcpy(item->callback, callback, sizeof(callback));
-		}
+		else if (!cpus_text_has(mask->text, (unsigned int)item->id))
+			item->state = STATE_APPLIED;
 	}
 }
 
@@ -166,6 +166,7 @@ static void settle(struct step *step, const struct step_env *env, size_t first, 
 				   begin + item->seconds);
 		begin += item->seconds;
 	}
+	profile_join_changes(env->profile, nr_gone);
 }
 
 int sequential_take_together(struct step *step, struct step_env *env, size_t first, size_t nr,

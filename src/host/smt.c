@@ -238,7 +238,6 @@ static int take(struct step *step, struct step_env *env)
 
 const struct method smt_method = {
 	.name = "smt",
-	.takes_several = true,
 	.why_not = why_not,
 	.take = take,
 };

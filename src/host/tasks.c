@@ -954,8 +954,7 @@ static bool is_to_keep(const struct task *task, const struct step_env *env)
 	return true;
 }
 
-/* True where the operation has done it already, when its CPUs went. */
-static bool has_kept(const struct step_env *env)
+bool tasks_are_kept(const struct step_env *env)
 {
 	for (size_t i = 0; env->is_return && i < env->own->nr_steps; i++)
 		if (env->own->steps[i].kind == &tasks_keep_kind)
@@ -965,7 +964,7 @@ static bool has_kept(const struct step_env *env)
 
 static int describe_keep(struct step *step, struct step_env *env)
 {
-	if (!env->evacuation->has_partition || !env->tasks || has_kept(env))
+	if (!env->evacuation->has_partition || !env->tasks || tasks_are_kept(env))
 		return 0;
 	if (env->is_return)
 		step->lifetime = LIFETIME_DURING;

@@ -77,3 +77,6 @@ extern const struct step_kind tasks_affinity_kind;
 
 /* Before a partition: masks that are no user's wish are made one, so that the kernel keeps them. */
 extern const struct step_kind tasks_keep_kind;
+
+/* True on the way back of an operation that has done so when its CPUs went. */
+bool tasks_are_kept(const struct step_env *env);

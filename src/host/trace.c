@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/profile.h"
-#include "host/methods.h"
 #include "host/root.h"
 #include "host/writer.h"
 
@@ -107,15 +106,15 @@ bool trace_begin(struct step_env *env)
 }
 
 /*
- * The instance may be there from here on, and goes with the others. Where CPUs go one by one and no
- * profile is wanted it is made only when somebody asks: its buffers take the kernel as long as many
- * CPUs do, and most operations never look at them.
+ * The instance may be there from here on, and goes with the others. Where no profile is wanted it
+ * is made only when somebody asks: its buffers take the kernel as long as many CPUs do, and most
+ * operations never look at them.
  */
 static int apply(struct step *step, struct step_env *env)
 {
 	step->items[0].state = STATE_APPLIED;
 	env->trace_instance = step->items[0].object + 1;
-	if (env->profile || (env->method && env->method->takes_several))
+	if (env->profile)
 		trace_begin(env);
 	return 0;
 }
@@ -252,10 +251,9 @@ static bool walk_trace(const struct step_env *env, unsigned long *nr_lost,
 /* ---- the callback that failed, and the one that runs --------------------------------------- */
 
 struct findings_of_cpu {
-	unsigned int cpu; /* CPU_NONE: any */
+	unsigned int cpu;
 	char entered[64]; /* the callback entered last, "" once it was left */
 	long entered_step;
-	unsigned int entered_cpu;
 	char failed[64];
 };
 
@@ -263,16 +261,15 @@ static void take_event(void *data, const struct event *event)
 {
 	struct findings_of_cpu *found = data;
 
-	if (found->cpu != CPU_NONE && event->cpu != found->cpu)
+	if (event->cpu != found->cpu)
 		return;
 	if (event->is_enter) {
 		snprintf(found->entered, sizeof(found->entered), "%.*s",
 			 (int)event->callback_length, event->callback);
 		found->entered_step = event->step;
-		found->entered_cpu = event->cpu;
 		return;
 	}
-	if (event->step != found->entered_step || event->cpu != found->entered_cpu)
+	if (event->step != found->entered_step)
 		return;
 	if (event->result < 0)
 		memcpy(found->failed, found->entered, sizeof(found->failed));
@@ -305,18 +302,6 @@ bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *
 
 	if (!read_trace(env, cpu, &found) || !found.entered[0])
 		return false;
-	snprintf(callback, size, "%s", found.entered);
-	return true;
-}
-
-bool trace_running_cpu(const struct step_env *env, unsigned int *ret_cpu, char *callback,
-		       size_t size)
-{
-	struct findings_of_cpu found;
-
-	if (!read_trace(env, CPU_NONE, &found) || !found.entered[0])
-		return false;
-	*ret_cpu = found.entered_cpu;
 	snprintf(callback, size, "%s", found.entered);
 	return true;
 }

@@ -29,10 +29,6 @@ bool trace_failed_callback(const struct step_env *env, unsigned int cpu, char *c
 bool trace_running_callback(const struct step_env *env, unsigned int cpu, char *callback,
 			    size_t size);
 
-/* The CPU that is in a callback now, and which: the kernel changes one at a time. */
-bool trace_running_cpu(const struct step_env *env, unsigned int *ret_cpu, char *callback,
-		       size_t size);
-
 /*
  * Adds what the trace in force tells to env->profile. Called before the instance is removed;
  * without a profile or a trace it does nothing. Allocates nothing.

@@ -143,24 +143,12 @@ struct watched {
 	const struct step *step; /* that they are part of, where they are several; else NULL */
 };
 
-static const struct item *find_item(const struct watched *watched, unsigned int cpu)
-{
-	for (size_t i = 0; i < watched->nr; i++)
-		if (watched->items[i].id == cpu)
-			return &watched->items[i];
-	return NULL;
-}
-
-/* The one item, or of several the one whose CPU is in a callback now; NULL if unknown. */
+/* The one item, or of several the one whose CPU the kernel is at; NULL if unknown. */
 static const struct item *find_running(const struct step_env *env, const struct watched *watched)
 {
-	unsigned int cpu;
-	char callback[64];
-
 	if (!watched->step)
 		return watched->items;
-	return trace_running_cpu(env, &cpu, callback, sizeof(callback)) ? find_item(watched, cpu)
-									: NULL;
+	return hotplug_find_changing(env, watched->items, watched->nr);
 }
 
 /* How many of several CPUs that go are there still, 0 where it cannot be told. @ret_gone is one

@@ -158,6 +158,21 @@ open_gate
 krun --restore --wait
 is "bulk, --timeout, --restore" "0 0-31" "$rc $(online)"
 
+# The kernel tells at which one it is
+mkdir "$t/sys/devices/system/cpu/cpu30/hotplug"
+echo 150 >"$t/sys/devices/system/cpu/cpu30/hotplug/state"
+echo 0 >"$t/sys/devices/system/cpu/cpu30/hotplug/target"
+new_gate
+new_rules "cpu30 bulk until:$gate 1"
+krun --cpu 28-31 --timeout=1 --json
+verdict "bulk, --timeout, known" 5 stuck in-between
+json_is "bulk, --timeout, known: it is at fault" '[.result.failed[] | "\(.cpu) \(.errno)"] | join(",")' "30 ETIMEDOUT"
+ok "bulk, --timeout, known: it is told" says "$err" 'cpu 30'
+rm -r "$t/sys/devices/system/cpu/cpu30/hotplug"
+open_gate
+krun --restore --wait
+is "bulk, --timeout, known, --restore" "0 0-31" "$rc $(online)"
+
 # The time begins anew with each CPU that goes
 new_rules '* bulk delay:0.7'
 krun --cpu 28-31 --timeout=2

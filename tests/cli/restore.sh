@@ -35,6 +35,13 @@ krun --restore
 status "--restore with nothing to undo" 0
 is "--restore with nothing to undo: no write" "" "$(cat "$log")"
 
+tree_2s slow
+krun --socket 1 --json
+new_rules '* online delay:0.7'
+krun --restore
+status "--restore, slow" 0
+err_says "--restore, slow: progress within five seconds" 'bringing back: [1-9] of 16'
+
 tree_2s byid
 krun --socket 1 --json
 operation=$(json .operation)

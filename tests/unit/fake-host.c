@@ -433,6 +433,7 @@ static int read_long(long value, char *buffer, size_t size)
 
 int root_read_buffer(const struct root *root, const char *path, char *buffer, size_t size)
 {
+	char file[8];
 	unsigned int cpu;
 
 	(void)root;
@@ -455,6 +456,12 @@ int root_read_buffer(const struct root *root, const char *path, char *buffer, si
 	    fake.fails_first[cpu]) {
 		snprintf(buffer, size, "1");
 		return 0;
+	}
+	if (fake.changing_cpu && sscanf(path, CPU_DIR "/cpu%u/hotplug/%7s", &cpu, file) == 2 &&
+	    cpu < fake.nr_cpus && strcmp(file, "fail")) {
+		bool is_left = cpu == fake.changing_cpu && !strcmp(file, "target");
+
+		return read_long(fake.online[cpu] && !is_left ? 239 : 0, buffer, size);
 	}
 	if (strlen(path) > 5 && !strcmp(path + strlen(path) - 5, "/fail")) {
 		snprintf(buffer, size, "%ld", fake.armed_failure);

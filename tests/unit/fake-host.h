@@ -69,7 +69,8 @@ struct fake {
 	bool is_live, has_tracefs, has_instance;
 	const char *trace; /* what the instance has recorded */
 	int trace_error, trace_undo_error;
-	long armed_failure; /* cpuN/hotplug/fail, which a write that fails disarms */
+	unsigned int changing_cpu; /* its hotplug/state is not its target; 0: no such files */
+	long armed_failure;	   /* cpuN/hotplug/fail, which a write that fails disarms */
 
 	bool has_bulk;	      /* there is a cpu_bulk_remove */
 	bool is_posted;	      /* its write reports success whatever happened */

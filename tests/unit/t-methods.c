@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/profile.h"
 #include "guard.h"
 #include "host/hotplug.h"
 #include "host/smt.h"
@@ -195,14 +196,18 @@ static void test_stuck(void)
 
 static void test_stuck_named(void)
 {
+	struct profile *profile = NULL;
 	struct scene scene;
 
 	fake_reset(16);
+	fake.changing_cpu = 13;
 	fake.has_bulk = fake.is_live = fake.has_tracefs = true;
 	fake.trace = " x-7 [001] ..... 9.0: cpuhp_enter: cpu: 0012 target: 0 step: 9 (old)\n"
 		     " x-7 [001] ..... 9.1: cpuhp_exit:  cpu: 0012  state: 8 step: 9 ret: 0\n"
 		     " x-7 [001] ..... 9.2: cpuhp_enter: cpu: 0013 target: 0 step: 239 (slow)\n";
 	scene_open(&scene, "12-15", SCENE_ID);
+	is_int(profile_new(16, 4, &profile), 0, "a profile, which is made from a trace");
+	scene.env.profile = profile;
 	fake_add((struct fake_rule){ .event = FAKE_STUCK, .cpu = 13, .direction = FAKE_DOWN });
 	is_outcome(scene_take(&scene), OUTCOME_STUCK,
 		   "a batch that is never answered, with a trace");
@@ -210,6 +215,7 @@ static void test_stuck_named(void)
 	is_item(&scene, 14, STATE_APPLYING, 0);
 	is_str(find_step(&scene, &hotplug_kind)->items[2].callback, "slow", "its callback");
 	scene_close(&scene);
+	profile_free(profile);
 }
 
 /* Another operation has some of them: they are in no batch. */

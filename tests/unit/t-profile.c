@@ -116,6 +116,50 @@ static void test_twice(void)
 	end();
 }
 
+static void add_write(void)
+{
+	for (unsigned int i = 0; i < 3; i++)
+		profile_add_change(profile, 7 - i, false, 1.0 + i, 2.0 + i);
+	profile_join_changes(profile, 3);
+}
+
+/* One write for three, which the kernel takes in an order of its own. */
+static void test_together(void)
+{
+	static const struct {
+		unsigned int cpu;
+		double begin, end, in_callbacks;
+	} wanted[] = { { 5, 1.0, 1.5, 0.3 }, { 7, 1.5, 3.75, 2.0 }, { 6, 3.75, 4.0, 0.1 } };
+
+	begin(3);
+	for (size_t i = 0; i < 3; i++) {
+		double end = i < 2 ? wanted[i].end : 3.9;
+
+		enter(wanted[i].cpu, 145, "takedown_cpu", end - wanted[i].in_callbacks);
+		profile_leave(profile, wanted[i].cpu, 145, end);
+	}
+	add_write();
+	is_int(profile_finish(profile), 0, "three by one write");
+	for (size_t i = 0; i < 3; i++) {
+		const struct profile_change *change = &profile->changes[i];
+
+		is_int(change->cpu, wanted[i].cpu, "in the kernel's order");
+		is_close(change->begin, wanted[i].begin, "from where the one before has ended");
+		is_close(change->end, wanted[i].end, "to its last callback, or the write's end");
+		is_close(change->in_callbacks, wanted[i].in_callbacks, "its callbacks");
+	}
+	end();
+
+	begin(3);
+	enter(5, 145, "takedown_cpu", 1.2);
+	profile_leave(profile, 5, 145, 1.5);
+	add_write();
+	is_int(profile_finish(profile), 0, "callbacks are missing");
+	is_int(profile->changes[0].cpu, 7, "callbacks are missing: as they were");
+	is_close(profile->changes[1].begin, 2.0, "callbacks are missing: equal parts");
+	end();
+}
+
 static void test_lost(void)
 {
 	begin(1);
@@ -197,6 +241,7 @@ int main(void)
 {
 	test_sums();
 	test_twice();
+	test_together();
 	test_lost();
 	test_room();
 	test_names();

@@ -187,24 +187,6 @@ static void test_long_name(void)
 	free(text);
 }
 
-/* Of several CPUs that go with one write the kernel is at one. */
-static void test_any_cpu(void)
-{
-	struct step_env env = make_env();
-	char callback[64] = "before";
-	unsigned int cpu = 0;
-
-	temp_write(INSTANCE "/trace", HEAD ENTER("0004", "93", "first") LEAVE("0004", "93", "0"));
-	ok(!trace_running_cpu(&env, &cpu, callback, sizeof(callback)), "none is at work");
-	is_str(callback, "before", "the result is untouched");
-	temp_write(INSTANCE "/trace",
-		   HEAD ENTER("0004", "93", "first") LEAVE("0004", "93", "0")
-			   ENTER("0006", "93", "second") LEAVE("0004", "93", "0"));
-	ok(trace_running_cpu(&env, &cpu, callback, sizeof(callback)), "one is at work");
-	is_int(cpu, 6, "which");
-	is_str(callback, "second", "where it is");
-}
-
 static void test_none(void)
 {
 	struct step_env env = make_env();
@@ -303,7 +285,6 @@ int main(void)
 	test_large();
 	test_long_line();
 	test_long_name();
-	test_any_cpu();
 	test_none();
 	test_profile();
 	test_without_memory();
