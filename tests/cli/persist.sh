@@ -286,6 +286,23 @@ finish
 open_gate
 is "killed on the way back: the record has gone before the first CPU" 0 "$(records)"
 
+# A record that cannot be written any more: a directory is where its new text would be
+machine unwritable
+krun --cpu 8-9 --persist --json
+operation=$(json .operation)
+reboot mkdir "$t/var/lib/cpuoff/.$operation.new"
+krun --persist=apply --json
+verdict "a record that cannot be renewed" 0 'done' as-asked
+json_is "a record that cannot be renewed" '[.findings[] | select(.severity == "warn").rule] | join(" ")' \
+	'smt-sibling-stays record-failed'
+is "a record that cannot be renewed: the CPUs are off" 0-7,10-31 "$(online)"
+krun --restore --cpu 9 --json
+verdict "a record that cannot be shrunk" 5 failed
+ok "a record that cannot be shrunk: it is said" jq -e '[.findings[].rule] | index("record-failed")' "$out"
+is "a record that cannot be shrunk: the CPU is back" 0-7,9-31 "$(online)"
+krun --restore
+is "and the rest of it ends" "0 0-31 1" "$rc $(online) $(records)"
+
 # CPUs that are off already
 machine off
 krun --cpu 8-9
@@ -373,6 +390,7 @@ mkdir -p "$work/elsewhere" "$t/var/lib"
 ln -s "$work/elsewhere" "$t/var/lib/cpuoff"
 krun --cpu 8 --persist --json
 verdict "a directory that is a link" 3 refused as-before
+json_is "a directory that is a link" '[.findings[] | select(.severity == "refuse").rule] | join(" ")' records-directory
 is "a directory that is a link: nothing in it" "" "$(ls -A "$work/elsewhere")"
 krun --persist=apply --json
 verdict "a directory that is a link, at boot" 3 refused as-before
