@@ -115,6 +115,10 @@ for shell in bash zsh fish; do
 		skip "$shell: completes" "$shell is not installed"
 		continue
 	fi
+	if [ $shell = zsh ] && ! [ -e /dev/pts/ptmx ]; then
+		skip "zsh: completes" "there are no pseudo terminals"
+		continue
+	fi
 	case $shell in
 	fish) begin='--[a-z-]*=' ;;
 	*) begin= ;;
