@@ -24,6 +24,13 @@ char *util_asprintf(const char *fmt, ...)
 	return text;
 }
 
+char *util_join(char *list, const char *separator, const char *word)
+{
+	_cleanup_free_ char *old = list;
+
+	return list ? util_asprintf("%s%s%s", list, list[0] ? separator : "", word) : NULL;
+}
+
 /* The length of the valid UTF-8 character at @text (RFC 3629), 0 where there is none. */
 static size_t character_length(const unsigned char *text)
 {

@@ -48,6 +48,10 @@ static inline int steal_fd(int *fd)
 
 /* asprintf() that returns the text, or NULL where there is no memory. The caller frees it. */
 char *util_asprintf(const char *fmt, ...) _printf_(1, 2) _must_check_;
+
+/* @list with @word at its end, behind @separator where the list is not empty. Takes @list, which
+ * may be NULL, and returns NULL, where there is no memory. */
+char *util_join(char *list, const char *separator, const char *word) _must_check_;
 char *util_vasprintf(const char *fmt, va_list ap) _printf_(1, 0) _must_check_;
 
 /* A copy of @text in which every byte that is not part of valid UTF-8 is "?"; NULL: no memory. */

@@ -206,22 +206,11 @@ static struct finding *refuse_restore(struct report *report, const char *rule, c
 {
 	_cleanup_free_ char *ids = strdup("");
 
-	for (size_t i = 0; ids && i < report->journals.nr; i++) {
-		char *longer =
-			util_asprintf("%s%s%s", ids, i ? ", " : "", report->journals.list[i].id);
-
-		free(ids);
-		ids = longer;
-	}
-	for (size_t i = 0; ids && i < report->records.nr; i++) {
-		char *longer = is_dormant(report, &report->records.list[i])
-				       ? util_asprintf("%s%s%s", ids, ids[0] ? ", " : "",
-						       report->records.list[i].operation.id)
-				       : strdup(ids);
-
-		free(ids);
-		ids = longer;
-	}
+	for (size_t i = 0; i < report->journals.nr; i++)
+		ids = util_join(ids, ", ", report->journals.list[i].id);
+	for (size_t i = 0; i < report->records.nr; i++)
+		if (is_dormant(report, &report->records.list[i]))
+			ids = util_join(ids, ", ", report->records.list[i].operation.id);
 	return findings_add(&report->findings, rule, SEVERITY_REFUSE, NULL, remedy, "%s: %s", what,
 			    !ids || !ids[0] ? "none" : ids);
 }
@@ -609,13 +598,8 @@ static int before(struct report *report, const struct returns *returns)
 {
 	char *ids = strdup("");
 
-	for (size_t i = 0; ids && i < returns->nr; i++) {
-		char *longer =
-			util_asprintf("%s%s%s", ids, i ? " " : "", returns->list[i].operation->id);
-
-		free(ids);
-		ids = longer;
-	}
+	for (size_t i = 0; i < returns->nr; i++)
+		ids = util_join(ids, " ", returns->list[i].operation->id);
 	free(report->operation_ids);
 	report->operation_ids = ids;
 	return ids ? 0 : -ENOMEM;

@@ -36,17 +36,6 @@ static bool is_model_key(const char *key, size_t length)
 	return false;
 }
 
-static int add_word(char **text, const char *word)
-{
-	char *longer = util_asprintf("%s%s%s", *text, (*text)[0] ? " " : "", word);
-
-	if (!longer)
-		return -ENOMEM;
-	free(*text);
-	*text = longer;
-	return 0;
-}
-
 static int take_models(char *text, hwloc_const_bitmap_t cpus, struct identities *identities)
 {
 	long cpu = CPU_ID_NONE;
@@ -63,8 +52,12 @@ static int take_models(char *text, hwloc_const_bitmap_t cpus, struct identities 
 		    util_parse_long(value, 0, (long)identities->nr - 1, &cpu))
 			cpu = CPU_ID_NONE;
 		else if (cpu != CPU_ID_NONE && hwloc_bitmap_isset(cpus, (unsigned int)cpu) &&
-			 is_model_key(line, length))
-			r = add_word(&identities->list[cpu].model, value);
+			 is_model_key(line, length)) {
+			char **model = &identities->list[cpu].model;
+
+			*model = util_join(*model, " ", value);
+			r = *model ? 0 : -ENOMEM;
+		}
 	}
 	return r;
 }

@@ -151,12 +151,9 @@ static int read_name(const struct root *root, struct irq *irq)
 	irq->name = strdup("");
 	handlers_open(root, irq->number, &handlers);
 	while (irq->name && (name = handlers_next(&handlers))) {
-		char *longer = util_asprintf("%s%s%s", irq->name, irq->name[0] ? "," : "", name);
-
 		if (!irq->stamp)
 			irq->stamp = hash_name(name);
-		free(irq->name);
-		irq->name = longer;
+		irq->name = util_join(irq->name, ",", name);
 	}
 	handlers_close(&handlers);
 	if (!irq->name)

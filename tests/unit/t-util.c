@@ -276,6 +276,18 @@ static void test_operation(void)
 	is_int((long long)operation.nr_steps, 0, "nothing is left of it");
 }
 
+static void test_join(void)
+{
+	_cleanup_free_ char *list = util_join(strdup(""), ", ", "one");
+
+	is_str(list, "one", "the first one of a list");
+	list = util_join(list, ", ", "two");
+	is_str(list, "one, two", "the second one");
+	list = util_join(list, ", ", "");
+	is_str(list, "one, two, ", "an empty one");
+	ok(!util_join(NULL, ", ", "three"), "a list that there was no memory for");
+}
+
 static struct item *add_item(struct step *step, unsigned long long id, unsigned long long stamp,
 			     const char *before)
 {
@@ -392,6 +404,7 @@ int main(void)
 	test_states();
 	test_in_force();
 	test_operation();
+	test_join();
 	test_find();
 	test_claims();
 	test_identify();
