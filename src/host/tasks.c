@@ -819,13 +819,14 @@ static bool was_cut_short(const struct step_env *env, pid_t tid, const char *lis
 	bool has_one = false, lacks_one = false;
 	unsigned int cpu;
 
-	if (env->cgroups->keeps_masks || !looks_unpinned(env, tid, list))
+	if (env->cgroups->keeps_masks)
 		return false;
 	cpus_foreach(cpu, env->target) {
 		has_one |= cpus_text_has(list, cpu);
 		lacks_one |= !cpus_text_has(list, cpu);
 	}
-	return has_one && lacks_one;
+	/* last, since it reads a file, and most threads have all of the target or none */
+	return has_one && lacks_one && looks_unpinned(env, tid, list);
 }
 
 /* Threads made after all of the record have inherited their masks from it. Returns true where one
