@@ -17,15 +17,20 @@ static int priority_seen, nr_lines;
 static uid_t user;
 static bool is_live;
 
+__attribute__((format(printf, 2, 0))) static void take(int priority, const char *fmt, va_list ap)
+{
+	vsnprintf(line, sizeof(line), fmt, ap);
+	priority_seen = priority;
+	nr_lines++;
+}
+
 __attribute__((format(printf, 2, 3))) void __wrap_syslog(int priority, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	take(priority, fmt, ap);
 	va_end(ap);
-	priority_seen = priority;
-	nr_lines++;
 }
 
 /* What the C library calls it where it is built with _FORTIFY_SOURCE */
@@ -36,10 +41,8 @@ __attribute__((format(printf, 3, 4))) void __wrap___syslog_chk(int priority, int
 
 	(void)flag;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	take(priority, fmt, ap);
 	va_end(ap);
-	priority_seen = priority;
-	nr_lines++;
 }
 
 uid_t __wrap_geteuid(void)
