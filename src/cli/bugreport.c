@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "cli/list.h"
@@ -177,14 +176,10 @@ static struct json_object *make_parameters(const struct root *root)
 /* The model of the processor, NULL where the kernel names none: its first CPU stands for all. */
 static struct json_object *make_processor(const struct root *root)
 {
-	_cleanup_close_ int fd = root_openat(root, O_RDONLY, "proc/cpuinfo");
-	char text[HEAD_LENGTH];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	char *name;
+	char text[HEAD_LENGTH], *name;
 
-	if (n <= 0)
+	if (root_read_head(root, "proc/cpuinfo", text, sizeof(text)))
 		return NULL;
-	text[n] = '\0';
 	name = strstr(text, "model name");
 	name = name ? strchr(name, ':') : NULL;
 	if (!name)

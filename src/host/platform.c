@@ -32,14 +32,10 @@ static bool file_says(const struct root *root, const char *path, const char *wor
 
 bool platform_has_flag(const struct root *root, const char *flag)
 {
-	_cleanup_close_ int fd = root_openat(root, O_RDONLY, "proc/cpuinfo");
-	char text[8192];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	char *flags;
+	char text[8192], *flags;
 
-	if (n <= 0)
+	if (root_read_head(root, "proc/cpuinfo", text, sizeof(text)))
 		return false;
-	text[n] = '\0';
 	flags = strstr(text, "\nflags");
 	if (!flags)
 		return false;

@@ -202,6 +202,20 @@ int root_read_buffer(const struct root *root, const char *path, char *buffer, si
 	return -EFBIG;
 }
 
+int root_read_head(const struct root *root, const char *path, char *buffer, size_t size)
+{
+	_cleanup_close_ int fd = root_openat(root, O_RDONLY, path);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, buffer, size - 1);
+	if (n <= 0)
+		return n ? -errno : -ENODATA;
+	buffer[n] = '\0';
+	return 0;
+}
+
 _printf_(3, 0) static int read_path(const struct root *root, char **ret_text, const char *fmt,
 				    va_list ap)
 {

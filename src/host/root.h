@@ -62,6 +62,11 @@ int root_read(const struct root *root, char **ret_text, const char *fmt, ...)
 int root_read_buffer(const struct root *root, const char *path, char *buffer,
 		     size_t size) _must_check_;
 
+/* Reads what of the beginning of a file fits into @buffer, with one read(2), cutting nothing.
+ * Returns 0, -ENODATA for an empty file, or -errno. */
+int root_read_head(const struct root *root, const char *path, char *buffer,
+		   size_t size) _must_check_;
+
 /* Reads a file that holds one decimal number. Returns 0, -EINVAL for other text, or -errno. */
 int root_read_long(const struct root *root, long *ret_value, const char *fmt, ...)
 	_printf_(3, 4) _must_check_;

@@ -117,6 +117,9 @@ static void test_buffer(void)
 	is_str(space.text, "1234567", "all of them");
 	is_int(root_read_buffer(root, "sys/seven", space.text, 7), -EFBIG, "seven into seven");
 	is_int(root_read_buffer(root, "sys/seven", space.text, 3), -EFBIG, "seven into three");
+	is_int(root_read_head(root, "sys/seven", space.text, 4), 0, "the head of seven");
+	is_int((long long)strlen(space.text), 3, "its first three bytes");
+	is_int(root_read_head(root, "sys/nothing", space.text, 4), -ENOENT, "the head of nothing");
 	is_int(root_read_buffer(root, "sys/seven", space.text, 1), -EFBIG, "seven into one");
 	ok(!memcmp(space.guard, "xxxxxxxx", 8), "nothing is written behind the buffer");
 	is_int(root_read_buffer(root, "sys/none", space.text, 8), -ENOENT, "no file");
