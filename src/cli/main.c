@@ -16,6 +16,7 @@
 #include "cli/signals.h"
 #include "cli/syslog.h"
 #include "cli/text.h"
+#include "host/privileges.h"
 
 static int report_wrong_options(struct report *report)
 {
@@ -57,6 +58,19 @@ static int act(struct session *session, struct report *report)
 	return r > 0 ? actions_run(session, report) : r;
 }
 
+/* It goes on nevertheless: CPUs that are off must come back from within any sandbox. */
+static int note_privileges(struct report *report, int error)
+{
+	if (!error)
+		return 0;
+	return findings_add(&report->findings, "privileges-kept", SEVERITY_NOTE, NULL,
+			    "Let the sandbox that cpuoff runs in allow capset and prctl.",
+			    "cpuoff could not give up the privileges that it does not need: %s",
+			    strerror(-error))
+		       ? 0
+		       : -ENOMEM;
+}
+
 static void print_error(const struct session *session, int r)
 {
 	const char *file = session->root ? root_failed_file(session->root, r) : NULL;
@@ -75,6 +89,7 @@ int main(int argc, const char **argv)
 	int r = options_parse(argc, argv, &options);
 
 	if (!r && !options.is_informational) {
+		session.privileges_error = privileges_limit();
 		progress_init(&options, &line);
 		watcher.nr_interrupts = signals_install();
 		r = report_init(&options, &report);
@@ -85,6 +100,8 @@ int main(int argc, const char **argv)
 		progress_clear(&line);
 		report_finish_profile(&report);
 		picture_close(&report, &picture);
+		if (r >= 0)
+			r = note_privileges(&report, session.privileges_error);
 		if (r >= 0) {
 			findings_sort(&report.findings);
 			syslog_write(&session, &report);

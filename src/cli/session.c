@@ -640,6 +640,8 @@ int session_execute(struct session *session, struct report *report, struct run *
 			prober_stop(prober, r ? NULL : &report->measurement->latency);
 		prober_free(prober);
 		session->last_change = run->env->last_change;
+		if (!session->privileges_error)
+			session->privileges_error = writer_limit_error(run->env->writer);
 		writer_stop(run->env->writer);
 		run->kernel_log = log < 0 ? NULL : kmsg_read(log);
 	}
@@ -654,5 +656,8 @@ void session_close(struct session *session)
 	state_close(session->records);
 	root_close(session->root);
 	free(session->boot_id);
-	*session = (struct session){ .watcher = session->watcher };
+	*session = (struct session){
+		.watcher = session->watcher,
+		.privileges_error = session->privileges_error,
+	};
 }

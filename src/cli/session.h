@@ -16,7 +16,8 @@ struct session {
 	struct state *records;	  /* where records are, NULL where there is no such directory yet */
 	const char *operation_id; /* that the next operation must have, NULL: a new one */
 	bool is_locked;
-	double last_change; /* when a CPU was changed last, for the pace of the next operation */
+	int privileges_error; /* why they could not be given up, 0 where they were */
+	double last_change;   /* when a CPU was changed last, for the pace of the next operation */
 	char *boot_id;
 };
 
@@ -126,5 +127,5 @@ int session_execute(struct session *session, struct report *report, struct run *
 		    enum outcome (*direction)(struct run *),
 		    enum outcome *ret_outcome) _must_check_;
 
-/* The watcher stays: it may be used anew. */
+/* The watcher stays, and what is known of privileges: it may be used anew. */
 void session_close(struct session *session);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "host/hotplug.h"
+#include "host/privileges.h"
 #include "host/trace.h"
 
 #define REPORT_SECONDS 5.0
@@ -21,6 +22,7 @@ struct writer {
 	pid_t pid;
 	int fd; /* -1 once the child is gone */
 	bool is_stuck;
+	int limit_r; /* of privileges_limit_writer(), once the child has answered */
 };
 
 enum change { CHANGE_WRITE, CHANGE_MKDIR, CHANGE_RMDIR };
@@ -33,6 +35,7 @@ struct order {
 
 struct answer {
 	int result;
+	int limit_r;
 	double seconds;
 };
 
@@ -68,6 +71,7 @@ static void child(const struct root *root, int fd)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGQUIT };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int limit_r = privileges_limit_writer();
 	struct order order;
 
 	setpgid(0, 0);
@@ -80,6 +84,7 @@ static void child(const struct root *root, int fd)
 	while (recv(fd, &order, sizeof(order), 0) == (ssize_t)sizeof(order)) {
 		struct answer answer = carry_out(root, &order);
 
+		answer.limit_r = limit_r;
 		if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
 			break;
 	}
@@ -134,6 +139,11 @@ pid_t writer_pid(const struct writer *writer)
 bool writer_is_stuck(const struct writer *writer)
 {
 	return writer->is_stuck;
+}
+
+int writer_limit_error(const struct writer *writer)
+{
+	return writer->limit_r;
 }
 
 /* The items whose CPUs a write changes; none for other writes. */
@@ -325,7 +335,9 @@ static int change(const struct step_env *env, enum change what, const struct wat
 		r = await_answer(writer, env, &order, watched, &answer);
 	if (r < 0)
 		return r;
-	if (!r) {
+	if (r > 0) {
+		writer->limit_r = answer.limit_r;
+	} else {
 		/* somebody killed the child: whether its write was made, the online mask tells */
 		if (writer->fd >= 0)
 			close(writer->fd);

@@ -7,7 +7,8 @@
  * queue mask, leaves it with a warning and half the work (kernel/trace/ring_buffer.c,
  * kernel/workqueue.c: kthread_create() is killable). So a child makes them, in a process group of
  * its own and with the lock inherited, and the parent watches and reports. The child exists before
- * the first change; should somebody kill it, the parent makes the changes itself.
+ * the first change; should somebody kill it, the parent makes the changes itself. It gives up what
+ * it needs no privilege for, see privileges.h.
  */
 #pragma once
 
@@ -27,6 +28,9 @@ pid_t writer_pid(const struct writer *writer);
 /* True once a write was given up for lost: the kernel still works on it, and no other must be
  * begun. */
 bool writer_is_stuck(const struct writer *writer);
+
+/* What privileges_limit_writer() returned in the child, 0 until it has made a change. */
+int writer_limit_error(const struct writer *writer);
 
 /*
  * Writes @value to @path, which changes the CPU of @item. While the kernel does not answer, the

@@ -356,6 +356,22 @@ document "the state directory cannot be made"
 is "the state directory cannot be made: no write" "" "$(writes)"
 as_before "the state directory cannot be made"
 
+# ---- privileges that cannot be given up: it goes on, and says so ---------------------------------
+
+tree_2s
+krun --socket 1 --json
+json_is "privileges" '[.findings[].rule | select(. == "privileges-kept")] | length' 0
+tree_2s
+export CPUOFF_SHIM_SANDBOX=yes
+krun --socket 1 --json
+verdict "privileges kept" 0 'done' as-asked
+json_is "privileges kept" '.findings[] | select(.rule == "privileges-kept") | .severity + ": " + .message' \
+	"note: cpuoff could not give up the privileges that it does not need: Operation not permitted"
+krun --restore --json
+verdict "privileges kept: restore" 0 'done' as-asked
+json_is "privileges kept: restore" '[.findings[].rule | select(. == "privileges-kept")] | length' 1
+unset CPUOFF_SHIM_SANDBOX
+
 # ---- what can be measured on a copy: nothing, and that is said ----------------------------------
 
 tree_2s

@@ -5,12 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "guard.h"
+#include "host/privileges.h"
 #include "tap.h"
 #include "temp.h"
 
@@ -337,6 +341,123 @@ static void test_without_memory(void)
 	writer_stop(writer);
 }
 
+/* ---- privileges -------------------------------------------------------------------------- */
+
+static int refused; /* what a sandbox does not allow prctl(2) to do */
+
+int __real_prctl(int option, ...);
+int __wrap_prctl(int option, ...);
+
+int __wrap_prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (size_t i = 0; i < ARRAY_SIZE(a); i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option && option == refused) {
+		errno = EPERM;
+		return -1;
+	}
+	return __real_prctl(option, a[0], a[1], a[2], a[3]);
+}
+
+/* A line of /proc/PID/status, in hexadecimal. */
+static unsigned long long status_of(pid_t pid, const char *field)
+{
+	char path[32], line[256];
+	unsigned long long value = 0;
+	size_t length = strlen(field);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, field, length) && line[length] == ':')
+			value = strtoull(line + length + 1, NULL, 16);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+#define CAPABILITY(number) (1ULL << (number))
+
+/* It keeps three, of those that there are. */
+static void has_few(pid_t pid, const char *when)
+{
+	unsigned long long few =
+		CAPABILITY(CAP_DAC_OVERRIDE) | CAPABILITY(CAP_SYS_NICE) | CAPABILITY(CAP_NET_ADMIN);
+	unsigned long long had = status_of(getpid(), "CapEff");
+	unsigned long long bound = status_of(getpid(), "CapBnd");
+
+	ok(status_of(pid, "CapEff") == (had & few), "%s: it can do little", when);
+	ok(status_of(pid, "CapPrm") == (status_of(getpid(), "CapPrm") & few),
+	   "%s: and can get no more of itself", when);
+	is_int((long long)status_of(pid, "CapInh"), 0, "%s: nor hand on", when);
+	if (had & CAPABILITY(CAP_SETPCAP))
+		bound &= few;
+	ok(status_of(pid, "CapBnd") == bound, "%s: its bounding set", when);
+}
+
+static void test_privileges(void)
+{
+	struct writer *writer = NULL;
+	struct step_env env;
+
+	is_int(writer_start(root, &writer), 0, "a writer with few privileges");
+	env = make_env(writer);
+	is_int(writer_write(&env, "sys/a", "1"), 0, "it writes");
+	has_few(writer_pid(writer), "in the child");
+	is_int((long long)status_of(writer_pid(writer), "NoNewPrivs"), 1,
+	       "no program gives it more");
+	is_int(writer_limit_error(writer), 0, "nothing kept it from that");
+	writer_stop(writer);
+}
+
+/* In a sandbox it cannot give up all, gives up the rest, works, and says so. */
+static void test_privileges_refused(void)
+{
+	static const int options[] = { PR_SET_NO_NEW_PRIVS, PR_SET_DUMPABLE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		struct writer *writer = NULL;
+		struct step_env env;
+
+		refused = options[i];
+		is_int(writer_start(root, &writer), 0, "a writer in a sandbox");
+		refused = 0;
+		env = make_env(writer);
+		is_int(writer_limit_error(writer), 0, "it has not said anything yet");
+		is_int(writer_write(&env, "sys/a", "1"), 0, "it writes nevertheless");
+		is_int(writer_limit_error(writer), -EPERM, "what it could not give up is told");
+		has_few(writer_pid(writer), "in the sandbox");
+		writer_stop(writer);
+	}
+}
+
+/* What the process itself gives up, an exec of root's has again: hooks are not crippled. */
+static void test_own_privileges(void)
+{
+	unsigned long long bound = status_of(getpid(), "CapBnd");
+	pid_t child;
+	int status = -1;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		unsigned long long gone = CAPABILITY(CAP_SYS_MODULE) | CAPABILITY(CAP_SYS_RAWIO) |
+					  CAPABILITY(CAP_SYS_BOOT) | CAPABILITY(CAP_CHOWN);
+
+		_exit(privileges_limit() || status_of(getpid(), "CapEff") & gone ||
+		      status_of(getpid(), "CapPrm") & gone ||
+		      status_of(getpid(), "CapBnd") != bound || status_of(getpid(), "NoNewPrivs"));
+	}
+	is_int(waitpid(child, &status, 0), child, "a process that limits itself");
+	is_int(status, 0, "it has given up some, and its bounding set is whole");
+}
+
 int main(void)
 {
 	temp_make();
@@ -351,6 +472,9 @@ int main(void)
 	test_several();
 	test_several_stuck();
 	test_without_memory();
+	test_privileges();
+	test_privileges_refused();
+	test_own_privileges();
 	root_close(root);
 	temp_remove();
 	return done_testing();

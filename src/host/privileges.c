@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* privileges.c - the capabilities that cpuoff keeps */
+#include "host/privileges.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define BIT(capability) (UINT64_C(1) << (capability))
+
+/*
+ * DAC_OVERRIDE: cgroups that belong to users. SYS_NICE: a task that may do what the writer may not
+ * is put into another cgroup or partition (security/commoncap.c: cap_task_setscheduler()).
+ * NET_ADMIN: masks of network queues (net/core/net-sysfs.c).
+ */
+static const uint64_t writer_keeps = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_SYS_NICE) | BIT(CAP_NET_ADMIN);
+
+/*
+ * It does the writer's work where somebody kills that one, and beside it reads files and links of
+ * all tasks (DAC_READ_SEARCH, SYS_PTRACE), stacks (SYS_ADMIN: fs/proc/base.c) and the kernel's log
+ * (SYSLOG), locks the memory of --measure (IPC_LOCK), and ends hooks of other users (KILL). SETPCAP
+ * is for the writer, that it can give up its bounding set.
+ */
+static const uint64_t process_keeps = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_SYS_NICE) |
+				      BIT(CAP_NET_ADMIN) | BIT(CAP_DAC_READ_SEARCH) |
+				      BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_ADMIN) | BIT(CAP_SYSLOG) |
+				      BIT(CAP_IPC_LOCK) | BIT(CAP_KILL) | BIT(CAP_SETPCAP);
+
+/* capget(2) and capset(2): the C library has no header for them, and libcap is not needed for two
+ * calls. The sets are in halves of 32 bits. */
+static int read_sets(struct __user_cap_data_struct sets[2])
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	return syscall(SYS_capget, &header, sets) < 0 ? -errno : 0;
+}
+
+static int write_sets(struct __user_cap_data_struct sets[2])
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
+}
+
+static int keep(uint64_t kept, uint64_t inheritable)
+{
+	struct __user_cap_data_struct sets[2];
+	int r = read_sets(sets);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		sets[i].effective &= (uint32_t)(kept >> 32 * i);
+		sets[i].permitted &= (uint32_t)(kept >> 32 * i);
+		sets[i].inheritable &= (uint32_t)(inheritable >> 32 * i);
+	}
+	return write_sets(sets);
+}
+
+/* Nothing to do where CAP_SETPCAP is not there: without new privileges nobody gets anything from
+ * that set. */
+static int limit_bounding_set(uint64_t kept)
+{
+	struct __user_cap_data_struct sets[2];
+	int r = read_sets(sets);
+
+	if (r || !(sets[0].effective & BIT(CAP_SETPCAP)))
+		return r;
+	/* up to the last capability of this kernel */
+	for (unsigned int i = 0; i < 64 && prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+		if (!(kept & BIT(i)) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
+			return -errno;
+	return 0;
+}
+
+int privileges_limit(void)
+{
+	return keep(process_keeps, UINT64_MAX);
+}
+
+int privileges_limit_writer(void)
+{
+	int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+	int bounding_r = limit_bounding_set(writer_keeps);
+	int sets_r = keep(writer_keeps, 0);
+
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 && !r)
+		r = -errno;
+	if (!r)
+		r = bounding_r;
+	return r ? r : sets_r;
+}
