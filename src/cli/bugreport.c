@@ -321,7 +321,7 @@ static int generalize_findings(struct findings *findings)
 int bugreport_gather(struct session *session, struct report *report)
 {
 	struct json_object *object = json_object_new_object();
-	_cleanup_free_ char *parts = list_format_parts(&report->machine);
+	_cleanup_free_ char *parts = list_format_parts(&report->machine, &report->journals);
 
 	add(object, "version", make_string(VERSION));
 	add(object, "copy", json_object_new_boolean(!root_is_live(session->root)));
@@ -434,6 +434,6 @@ void bugreport_print(const struct layout *layout, const struct report *report)
 	}
 	print_findings(layout, report);
 	fputc('\n', layout->file);
-	list_print(layout, &report->machine,
+	list_print(layout, &report->machine, &report->journals,
 		   report->options->request.nr_selectors ? &report->selection : NULL, NULL);
 }

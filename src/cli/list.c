@@ -174,13 +174,19 @@ static int fill_table(const struct machine *machine, struct table *table)
 
 /* ---- the machine in one line ------------------------------------------------------------- */
 
-static unsigned int count_sockets(const struct machine *machine)
+/* Of a socket whose CPUs are all off only the journals know. */
+static unsigned int count_sockets(const struct machine *machine, const struct journals *journals)
 {
 	_cleanup_cpus_ hwloc_bitmap_t sockets = hwloc_bitmap_alloc();
 
-	for (unsigned int cpu = 0; sockets && cpu < machine->nr_cpus; cpu++)
-		if (machine->cpus[cpu].socket != CPU_ID_NONE)
-			hwloc_bitmap_set(sockets, (unsigned int)machine->cpus[cpu].socket);
+	for (unsigned int cpu = 0; sockets && cpu < machine->nr_cpus; cpu++) {
+		const struct place *place =
+			machine->cpus[cpu].is_online ? NULL : journals_find_place(journals, cpu);
+		long socket = place ? place->socket : machine->cpus[cpu].socket;
+
+		if (socket != CPU_ID_NONE)
+			hwloc_bitmap_set(sockets, (unsigned int)socket);
+	}
 	return sockets ? cpus_count(sockets) : 0;
 }
 
@@ -207,10 +213,10 @@ static char *format_number(size_t nr, const char *what, const char *none)
 	return nr ? util_asprintf("%zu %s%s", nr, what, nr == 1 ? "" : "s") : strdup(none);
 }
 
-char *list_format_parts(const struct machine *machine)
+char *list_format_parts(const struct machine *machine, const struct journals *journals)
 {
 	_cleanup_free_ char *sockets =
-		format_number(count_sockets(machine), "socket", "sockets unknown");
+		format_number(count_sockets(machine, journals), "socket", "sockets unknown");
 	_cleanup_free_ char *nodes = format_number(machine->nr_nodes, "node", "no NUMA");
 	_cleanup_free_ char *threads = format_threads(machine);
 
@@ -218,10 +224,11 @@ char *list_format_parts(const struct machine *machine)
 					   : NULL;
 }
 
-static void print_counts(const struct layout *layout, const struct machine *machine)
+static void print_counts(const struct layout *layout, const struct machine *machine,
+			 const struct journals *journals)
 {
 	unsigned int present = cpus_count(machine->present), online = cpus_count(machine->online);
-	_cleanup_free_ char *parts = list_format_parts(machine);
+	_cleanup_free_ char *parts = list_format_parts(machine, journals);
 
 	layout_print(layout, STYLE_STRONG, "%u CPU%s: %u online, %u offline; ", present,
 		     present == 1 ? "" : "s", online, present - online);
@@ -257,7 +264,8 @@ static void print_selection(const struct layout *layout, const struct selection 
 }
 
 void list_print(const struct layout *layout, const struct machine *machine,
-		const struct selection *selection, const struct map *map)
+		const struct journals *journals, const struct selection *selection,
+		const struct map *map)
 {
 	_cleanup_(table_free) struct table table = {
 		.titles = titles,
@@ -270,7 +278,7 @@ void list_print(const struct layout *layout, const struct machine *machine,
 		return;
 	if (selection)
 		print_selection(layout, selection);
-	print_counts(layout, machine);
+	print_counts(layout, machine, journals);
 	if (map) {
 		map_print(layout, map);
 		return;

@@ -12,14 +12,15 @@
 /*
  * Prints the machine: one line a group of like CPUs (same socket, die, node,
  * removability), with ranges, so that 4096 CPUs are a page; offline CPUs and those that cannot go
- * are visible. @selection may be NULL. With @map that stands
- * instead of the table.
+ * are visible. @selection may be NULL. With @map that stands instead of the table.
  */
 void list_print(const struct layout *layout, const struct machine *machine,
-		const struct selection *selection, const struct map *map);
+		const struct journals *journals, const struct selection *selection,
+		const struct map *map);
 
 /* "2 sockets, 2 nodes, 2 threads per core"; NULL: no memory. The caller frees it. */
-char *list_format_parts(const struct machine *machine) _must_check_;
+char *list_format_parts(const struct machine *machine,
+			const struct journals *journals) _must_check_;
 
 /* The "cpus" array of --list --json, or NULL where there is no memory. The caller puts it. */
 struct json_object *list_json(const struct machine *machine);

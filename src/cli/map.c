@@ -12,15 +12,6 @@
 
 /* ---- cells ------------------------------------------------------------------------------- */
 
-static const struct place *find_place(const struct journals *journals, unsigned int cpu)
-{
-	const struct place *place = NULL;
-
-	for (size_t i = 0; !place && i < journals->nr; i++)
-		place = operation_find_place(&journals->list[i], cpu);
-	return place;
-}
-
 static enum cell_state find_state(const struct cpu *cpu, unsigned int number,
 				  const struct selection *selection)
 {
@@ -42,7 +33,7 @@ static struct cell make_cell(const struct machine *machine, const struct journal
 			     const struct selection *selection, unsigned int number)
 {
 	const struct cpu *cpu = &machine->cpus[number];
-	const struct place *place = cpu->is_online ? NULL : find_place(journals, number);
+	const struct place *place = cpu->is_online ? NULL : journals_find_place(journals, number);
 	struct cell cell = {
 		.cpu = number,
 		.state = find_state(cpu, number, selection),

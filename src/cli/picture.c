@@ -72,7 +72,7 @@ static int draw_map(const struct report *report, FILE *file)
 		report->options->request.nr_selectors ? &report->selection : NULL;
 	unsigned int present = cpus_count(report->machine.present);
 	unsigned int online = cpus_count(report->machine.online);
-	_cleanup_free_ char *parts = list_format_parts(&report->machine);
+	_cleanup_free_ char *parts = list_format_parts(&report->machine, &report->journals);
 	_cleanup_free_ char *selected = selection ? cpus_format(selection->target) : strdup("");
 	_cleanup_(map_free) struct map map = { 0 };
 	char title[256], subtitle[256];

@@ -386,7 +386,7 @@ static void print_list(const struct layout *layout, const struct report *report)
 
 	if (is_map && map_make(&report->machine, &report->journals, selection, &map))
 		return;
-	list_print(layout, &report->machine, selection, is_map ? &map : NULL);
+	list_print(layout, &report->machine, &report->journals, selection, is_map ? &map : NULL);
 }
 
 void text_print(const struct report *report)

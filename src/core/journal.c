@@ -343,6 +343,15 @@ struct operation *journals_find(const struct journals *journals, const char *id)
 	return NULL;
 }
 
+const struct place *journals_find_place(const struct journals *journals, unsigned int cpu)
+{
+	const struct place *place = NULL;
+
+	for (size_t i = 0; !place && i < journals->nr; i++)
+		place = operation_find_place(&journals->list[i], cpu);
+	return place;
+}
+
 void journals_free(struct journals *journals)
 {
 	for (size_t i = 0; i < journals->nr; i++)

@@ -46,4 +46,6 @@ int journal_load_all(const struct state *state, const char *boot_id, struct find
 		     struct journals *ret_journals) _must_check_;
 /* The operation in force of this @id, or NULL. */
 struct operation *journals_find(const struct journals *journals, const char *id);
+/* Where @cpu is, by the first journal that knows it; NULL where none does. */
+const struct place *journals_find_place(const struct journals *journals, unsigned int cpu);
 void journals_free(struct journals *journals);

@@ -35,6 +35,11 @@ out_says "two in force, text" "$first"
 out_says "two in force, text" "$second"
 out_says "two in force, text" '8-15,24-31'
 out_says "two in force, text" '4,20'
+run --list
+out_says "two in force: a socket without a CPU online is counted" '^32 CPUs: 14 online, 18 offline; 2 sockets'
+run --socket 1 --dry-run --json
+verdict "what an operation took is not taken again" 0 nothing-to-do as-before
+json_is "what an operation took is not taken again" .target.count 0
 untouched_traces=$(traces)
 is "--status writes nothing" "$frozen_traces" "$untouched_traces"
 
