@@ -96,16 +96,22 @@ static int find_target(struct session *session, struct report *report)
 	return session_judge(session, report, false, NULL, 0, false);
 }
 
+/* All that can go went, or would: @done. CPUs that are off already are claimed, and no change. */
+static void conclude_done(struct report *report, enum verdict done)
+{
+	if (is_partial(report))
+		report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
+	else
+		report_conclude(report,
+				cpus_is_empty(report->target) ? VERDICT_NOTHING_TO_DO : done,
+				EXIT_DONE);
+}
+
 static void conclude_offline(struct report *report, const struct run *run, enum outcome outcome)
 {
 	switch (outcome) {
 	case OUTCOME_DONE:
-		report_conclude(report,
-				cpus_is_empty(report->target) ? VERDICT_NOTHING_TO_DO
-							      : VERDICT_DONE,
-				EXIT_DONE);
-		if (is_partial(report))
-			report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
+		conclude_done(report, VERDICT_DONE);
 		break;
 	case OUTCOME_PARTIAL:
 		report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
@@ -192,9 +198,7 @@ static int run_operation(struct session *session, struct report *report, struct 
 
 	if (r || report->options->request.dry_run) {
 		report->is_recorded = report->options->request.persist;
-		report_conclude(report, VERDICT_READY, EXIT_DONE);
-		if (is_partial(report))
-			report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
+		conclude_done(report, VERDICT_READY);
 		return r;
 	}
 	/* Its own work must not be pushed around. Where a cpuset forbids that, the kernel moves it.

@@ -317,6 +317,27 @@ static void find_unknown(const struct report *report, hwloc_bitmap_t ret_cpus)
 		hwloc_bitmap_andnot(ret_cpus, ret_cpus, report->journals.list[i].claim);
 }
 
+/* Of those in @scope, or of all where it is NULL. */
+static int note_unknown(struct report *report, hwloc_const_bitmap_t scope)
+{
+	_cleanup_cpus_ hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
+	_cleanup_free_ char *list = NULL;
+
+	if (!unknown)
+		return -ENOMEM;
+	find_unknown(report, unknown);
+	if (scope)
+		hwloc_bitmap_and(unknown, unknown, scope);
+	if (cpus_is_empty(unknown))
+		return 0;
+	list = cpus_format(unknown);
+	return list && findings_add(&report->findings, "offline-unknown", SEVERITY_NOTE, unknown,
+				    "Bring them back by number: --restore --cpu LIST.",
+				    "CPUs %s are offline and no journal knows them", list)
+		       ? 0
+		       : -ENOMEM;
+}
+
 static int choose_selected(struct session *session, struct report *report, struct returns *returns)
 {
 	const struct request *request = &report->options->request;
@@ -498,6 +519,15 @@ static bool wants_tasks(const struct step_env *env)
 	return env->request->boost || (env->evacuation->has_partition && !tasks_are_kept(env));
 }
 
+/* Where somebody has removed its journal, its CPUs are off still. */
+static int end_dormant(struct session *session, struct report *report,
+		       const struct returning *returning, bool *ret_has_failed)
+{
+	int r = end_record(session, report, returning, ret_has_failed);
+
+	return r ? r : note_unknown(report, returning->scope);
+}
+
 static int return_one(struct session *session, struct report *report, struct returning *returning,
 		      enum outcome *ret_outcome, bool *ret_has_failed)
 {
@@ -506,7 +536,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 	int r;
 
 	if (returning->is_dormant)
-		return end_record(session, report, returning, ret_has_failed);
+		return end_dormant(session, report, returning, ret_has_failed);
 	run = report_add_run(report, returning->operation);
 	if (!run)
 		return -ENOMEM;
@@ -575,24 +605,6 @@ static int return_all(struct session *session, struct report *report, struct ret
 	return r == REFUSED ? 0 : r;
 }
 
-static int note_unknown(struct report *report)
-{
-	_cleanup_cpus_ hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
-	_cleanup_free_ char *list = NULL;
-
-	if (!unknown)
-		return -ENOMEM;
-	find_unknown(report, unknown);
-	if (cpus_is_empty(unknown))
-		return 0;
-	list = cpus_format(unknown);
-	return list && findings_add(&report->findings, "offline-unknown", SEVERITY_NOTE, unknown,
-				    "Bring them back by number: --restore --cpu LIST.",
-				    "CPUs %s are offline and no journal knows them", list)
-		       ? 0
-		       : -ENOMEM;
-}
-
 /* What hooks are told: the names of all operations, parted by blanks. */
 static int before(struct report *report, const struct returns *returns)
 {
@@ -621,7 +633,7 @@ static int restore_chosen(struct session *session, struct report *report, struct
 		return wait_for_absent(session, report, returns);
 	if (!returns->nr && cpus_is_empty(returns->standby)) {
 		report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
-		return note_unknown(report);
+		return note_unknown(report, NULL);
 	}
 	r = report->options->request.dry_run ? 0 : session_lock(session, report);
 	if (!r && !cpus_is_empty(report->target))

@@ -144,6 +144,16 @@ err_says "dormant: two, none named" '[0-9]{8}-[0-9]{6}(-2)?, '
 krun --restore=all
 is "dormant: all" "0 0" "$rc $(records)"
 
+# Somebody has removed the journal: the record ends, and what is off still is told
+krun --socket 1 --persist
+rm -r "$t/run"
+krun --restore --json
+verdict "the journal is gone" 0 'done'
+is "the journal is gone: no record" 0 "$(records)"
+json_is "the journal is gone: what is off" '.findings[] | select(.rule == "offline-unknown") | .cpus' 8-15,24-31
+krun --restore --cpu 8-15,24-31
+is "the journal is gone: they return by number" 0-31 "$(online)"
+
 # ---- the hardware decides, not the numbers ---------------------------------------------------
 
 # Cores 0 and 1 of socket 1 are numbered the other way round
