@@ -145,6 +145,24 @@ as_before "it is brought back by its number"
 module m2 '"state": "online", "operation": "all"'
 gave "all operations" true .changed
 
+# ---- over a reboot -----------------------------------------------------------------------------
+
+records() {
+	find "$t/var/lib/cpuoff" -name '*.json' 2>/dev/null | wc -l
+}
+
+module m1 '"state": "offline", "socket": 1, "persist": true'
+status "over a reboot" 0
+gave "over a reboot: changed" 'true true' '"\(.changed) \(.report.recorded)"'
+is "over a reboot: it is recorded" 1 "$(records)"
+module m1 '"state": "offline", "socket": 1, "persist": true'
+gave "over a reboot, again: not changed" false .changed
+module m1 '"state": "online", "socket": 1'
+gave "over a reboot, and back" true .changed
+is "over a reboot, and back: the record has ended" 0 "$(records)"
+rm -rf "$t/var"
+as_before "over a reboot, and back"
+
 # ---- what fails ------------------------------------------------------------------------------
 
 module m1 '"state": "offline", "socket": 7'

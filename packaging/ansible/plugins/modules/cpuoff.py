@@ -147,6 +147,13 @@ options:
     description: Give the CPUs back to the firmware (ACPI) once they are off.
     type: bool
     default: false
+  persist:
+    description:
+      - They stay offline over a reboot, until the operation is undone; the unit C(cpuoff-persist.service) takes
+        them again at each boot, and has to be enabled.
+      - CPUs that are offline already are left as they are, without this.
+    type: bool
+    default: false
   sysroot:
     description: A copy of a machine instead of the managed node itself.
     type: path
@@ -197,6 +204,12 @@ EXAMPLES = r'''
     socket: 0
     smt: true
     except: 40-43
+
+- name: A failing socket stays off over reboots, until it is replaced
+  cpuoff.cpuoff.cpuoff:
+    state: offline
+    socket: 3
+    persist: true
 
 - name: These four CPUs are back
   cpuoff.cpuoff.cpuoff:
@@ -279,7 +292,7 @@ VALUES = ('timeout', 'pace', 'migrate')
 OFFLINE_VALUES = ('pinned', 'method', 'batch', 'on_error')
 # ... and those that become --name
 FLAGS = ('boost', 'measure', 'strict', 'force', 'wait')
-OFFLINE_FLAGS = ('skip_unpluggable', 'allow_cpu0', 'eject')
+OFFLINE_FLAGS = ('skip_unpluggable', 'allow_cpu0', 'eject', 'persist')
 
 # Exit statuses; a dry run has the first one for nothing else
 NOTHING_CAN_GO = 1
