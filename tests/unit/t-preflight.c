@@ -85,7 +85,7 @@ static hwloc_bitmap_t make_set(const char *text)
 {
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 
-	if (cpus && cpus_parse(text ? text : "", NR_CPUS - 1, true, cpus))
+	if (cpus && text && cpus_parse(text, NR_CPUS - 1, true, cpus))
 		diag("no list: %s", text);
 	return cpus;
 }
