@@ -39,7 +39,7 @@ struct stat_fields {
 	char comm[16];
 	char state;
 	pid_t parent;
-	unsigned long flags;
+	unsigned long flags, nr_threads;
 	unsigned long long start, ticks;
 	unsigned int cpu, policy;
 };
@@ -65,6 +65,8 @@ static int parse_stat(char *text, struct stat_fields *ret_fields)
 			ret_fields->flags = strtoul(field, NULL, 10);
 		else if (nr == 14 || nr == 15)
 			ret_fields->ticks += strtoull(field, NULL, 10);
+		else if (nr == 20)
+			ret_fields->nr_threads = strtoul(field, NULL, 10);
 		else if (nr == 22)
 			ret_fields->start = strtoull(field, NULL, 10);
 		else if (nr == 39)
@@ -217,14 +219,16 @@ static int read_mask(const struct root *root, const struct machine *machine, pid
 	return r ? r : cpus_parse_kernel(list, machine->nr_cpus - 1, ret_mask);
 }
 
+/* @ret_nr_threads: of its process. */
 static int read_task(const struct root *root, const struct machine *machine, pid_t pid, pid_t tid,
-		     struct task *ret_task)
+		     struct task *ret_task, unsigned long *ret_nr_threads)
 {
 	struct stat_fields fields = { 0 };
 	int r = read_thread_stat(root, pid, tid, &fields);
 
 	if (r)
 		return r;
+	*ret_nr_threads = fields.nr_threads;
 	*ret_task = (struct task){
 		.tid = tid,
 		.start = fields.start,
@@ -268,26 +272,43 @@ static const struct cgroup *find_cgroup(const struct root *root, const struct cg
 	return read_cgroup(root, cgroups, task->tid);
 }
 
+/* A walk over all threads. */
+struct walk {
+	const struct root *root;
+	const struct machine *machine;
+	const struct cgroups *cgroups;
+	hwloc_bitmap_t seen; /* threads that are left out, with those that are not added; or NULL */
+	struct tasks tasks;
+};
+
+/* What the first thread of a process tells about the others. */
+struct process {
+	pid_t pid;
+	const struct cgroup *cgroup;
+	unsigned long nr_threads; /* 0: not known */
+};
+
 /*
  * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of
  * its own (v1, and threaded cgroups of v2), and is asked.
  */
-static int read_thread(const struct root *root, const struct machine *machine,
-		       const struct cgroups *cgroups, pid_t pid, pid_t tid,
-		       const struct cgroup **cgroup, struct tasks *tasks)
+static int read_thread(struct walk *walk, struct process *process, pid_t tid)
 {
 	struct task task;
-	int r = read_task(root, machine, pid, tid, &task);
+	unsigned long nr_threads;
+	int r = read_task(walk->root, walk->machine, process->pid, tid, &task, &nr_threads);
 
 	if (r)
 		return r == -ENOMEM ? r : 0; /* it has ended */
-	if (pid == tid)
-		*cgroup = find_cgroup(root, cgroups, &task);
-	task.pid = pid;
-	task.cgroup = *cgroup;
-	if (pid != tid && task_is_pinned(&task, machine))
-		task.cgroup = read_cgroup(root, cgroups, tid);
-	r = add_task(tasks, &task);
+	if (process->pid == tid) {
+		process->cgroup = find_cgroup(walk->root, walk->cgroups, &task);
+		process->nr_threads = nr_threads;
+	}
+	task.pid = process->pid;
+	task.cgroup = process->cgroup;
+	if (process->pid != tid && task_is_pinned(&task, walk->machine))
+		task.cgroup = read_cgroup(walk->root, walk->cgroups, tid);
+	r = add_task(&walk->tasks, &task);
 	if (r)
 		hwloc_bitmap_free(task.mask);
 	return r;
@@ -313,12 +334,9 @@ static bool was_seen(hwloc_bitmap_t seen, pid_t tid)
 	return false;
 }
 
-static int read_process(const struct root *root, const struct machine *machine,
-			const struct cgroups *cgroups, pid_t pid, hwloc_bitmap_t seen,
-			struct tasks *tasks)
+static int read_other_threads(struct walk *walk, struct process *process)
 {
-	DIR *dir = root_opendir(root, "proc/%d/task", (int)pid);
-	const struct cgroup *cgroup = NULL;
+	DIR *dir = root_opendir(walk->root, "proc/%d/task", (int)process->pid);
 	struct dirent *entry;
 	pid_t tid;
 	int r = 0;
@@ -326,17 +344,27 @@ static int read_process(const struct root *root, const struct machine *machine,
 	if (!dir)
 		return 0; /* it has ended */
 	while (!r && (entry = readdir(dir)))
-		if (parse_pid(entry->d_name, &tid) && !was_seen(seen, tid))
-			r = read_thread(root, machine, cgroups, pid, tid, &cgroup, tasks);
+		if (parse_pid(entry->d_name, &tid) && tid != process->pid &&
+		    !was_seen(walk->seen, tid))
+			r = read_thread(walk, process, tid);
 	closedir(dir);
 	return r;
+}
+
+/* Most processes have one thread, and to list the threads takes as long as to read one. */
+static int read_process(struct walk *walk, pid_t pid)
+{
+	struct process process = { .pid = pid };
+	int r = was_seen(walk->seen, pid) ? 0 : read_thread(walk, &process, pid);
+
+	return r || process.nr_threads == 1 ? r : read_other_threads(walk, &process);
 }
 
 /* Threads in @seen are left out, all others added to it; NULL: none is left out. */
 static int read_all(const struct root *root, const struct machine *machine,
 		    const struct cgroups *cgroups, hwloc_bitmap_t seen, struct tasks *ret_tasks)
 {
-	struct tasks tasks = { 0 };
+	struct walk walk = { root, machine, cgroups, .seen = seen };
 	struct dirent *entry;
 	DIR *dir = NULL;
 	pid_t pid;
@@ -349,13 +377,13 @@ static int read_all(const struct root *root, const struct machine *machine,
 	}
 	while (!r && dir && (entry = readdir(dir)))
 		if (parse_pid(entry->d_name, &pid))
-			r = read_process(root, machine, cgroups, pid, seen, &tasks);
+			r = read_process(&walk, pid);
 	if (dir)
 		closedir(dir);
 	if (r)
-		tasks_free(&tasks);
+		tasks_free(&walk.tasks);
 	else
-		*ret_tasks = tasks;
+		*ret_tasks = walk.tasks;
 	return r;
 }
 
