@@ -86,7 +86,11 @@ int main(int argc, const char **argv)
 	struct watcher watcher = { .progress = progress_show, .data = &line };
 	struct session session = { .watcher = &watcher };
 	struct picture picture = { 0 };
-	int r = options_parse(argc, argv, &options);
+	int r;
+
+	/* a write a line, not one for each of its letters */
+	setvbuf(stderr, NULL, _IOLBF, 0);
+	r = options_parse(argc, argv, &options);
 
 	if (!r && !options.is_informational) {
 		session.privileges_error = privileges_limit();
