@@ -160,7 +160,7 @@ gave "over a reboot, again: not changed" false .changed
 module m1 '"state": "online", "socket": 1'
 gave "over a reboot, and back" true .changed
 is "over a reboot, and back: the record has ended" 0 "$(records)"
-rm -rf "$t/var"
+rm -rf "${t:?}/var"
 as_before "over a reboot, and back"
 
 # ---- what fails ------------------------------------------------------------------------------
