@@ -110,17 +110,28 @@ void report_forget(struct report *report)
 
 static bool is_journalled(const struct report *report, const struct operation *operation)
 {
-	return operation >= report->journals.list &&
-	       operation < report->journals.list + report->journals.nr;
+	for (size_t i = 0; i < report->journals.nr; i++)
+		if (&report->journals.list[i] == operation)
+			return true;
+	return false;
 }
 
-/* The next step that is still to be applied, from @step on, or NULL. */
-static const struct step *next_planned(const struct operation *operation, const struct step *step)
+/* The step after @last in the order of application, the first one with NULL; NULL after the last.
+ */
+static const struct step *next_in_order(const struct operation *operation, const struct step *last)
 {
-	for (; step < operation->steps + operation->nr_steps; step++)
-		if (step->state == STATE_PLANNED)
-			return step;
-	return NULL;
+	size_t next = last ? (size_t)(last - operation->steps) + 1 : 0;
+
+	return next < operation->nr_steps ? &operation->steps[next] : NULL;
+}
+
+/* The next step after @last that is still to be applied, or NULL. */
+static const struct step *next_planned(const struct operation *operation, const struct step *last)
+{
+	do
+		last = next_in_order(operation, last);
+	while (last && last->state != STATE_PLANNED);
+	return last;
 }
 
 /* The next step after @last that a restore undoes, or NULL. */
@@ -136,13 +147,13 @@ const struct step *report_next_step(const struct report *report, const struct ru
 				    const struct step *last)
 {
 	const struct operation *operation = run->operation;
-	const struct step *next = last ? last + 1 : operation->steps;
+	const struct step *next;
 
 	if (report->options->request.action != ACTION_RESTORE)
-		return next < operation->steps + operation->nr_steps ? next : NULL;
+		return next_in_order(operation, last);
 	if (last && last->state != STATE_PLANNED)
 		return next_undone(operation, last);
-	next = next_planned(operation, next);
+	next = next_planned(operation, last);
 	return next ? next : next_undone(operation, NULL);
 }
 
