@@ -85,6 +85,7 @@ static int read_kubelet(const struct root *root, const struct machine *machine,
 	document = json_tokener_parse(text);
 	if (json_object_is_type(document, json_type_object) &&
 	    json_object_object_get_ex(document, "policyName", &value) &&
+	    json_object_is_type(value, json_type_string) &&
 	    !strcmp(json_object_get_string(value), "static")) {
 		if (json_object_object_get_ex(document, "entries", &value) &&
 		    json_object_is_type(value, json_type_object))

@@ -269,6 +269,29 @@ static void test_queues(void)
 	facts_free(&facts);
 }
 
+/* What kubelet writes is believed as far as it goes. */
+static void test_kubelet(void)
+{
+	static const char *const texts[] = {
+		"{\"policyName\":null,\"defaultCpuSet\":\"0-7\"}",
+		"{\"policyName\":7,\"defaultCpuSet\":\"0-7\"}",
+		"{\"policyName\":\"static\",\"defaultCpuSet\":null,\"entries\":null}",
+		"{\"policyName\":\"static\",\"entries\":{\"pod\":{\"app\":{\"x\":\"4\"}}}}",
+		"[\"static\"]",
+		"static",
+		"",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct facts facts;
+
+		temp_write("var/lib/kubelet/cpu_manager_state", texts[i]);
+		facts = read_facts("another kubelet");
+		is_list(&facts.neighbours.kubelet, "", texts[i]);
+		facts_free(&facts);
+	}
+}
+
 static void test_neighbours(void)
 {
 	struct facts facts;
@@ -468,6 +491,7 @@ int main(void)
 	test_deadline();
 	test_vectors();
 	test_queues();
+	test_kubelet();
 	test_neighbours();
 	test_irqbalance();
 	test_irqbalance_not_told(false);
