@@ -64,6 +64,33 @@ char *util_utf8(const char *text)
 	return copy;
 }
 
+static bool is_control(unsigned char c)
+{
+	return c < ' ' || c == 0x7f;
+}
+
+/* U+0080 to U+009F, U+2028 to U+202E and U+2066 to U+2069, which are valid UTF-8. */
+static bool is_obeyed(const unsigned char *text)
+{
+	if (text[0] == 0xc2)
+		return text[1] < 0xa0;
+	return text[0] == 0xe2 && ((text[1] == 0x80 && text[2] >= 0xa8 && text[2] <= 0xae) ||
+				   (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9));
+}
+
+void util_make_visible(char *text, const char *kept)
+{
+	while (*text) {
+		const unsigned char *at = (const unsigned char *)text;
+		size_t length = character_length(at);
+
+		if (!length || (is_control(*at) && !strchr(kept, *at)) || is_obeyed(at)) {
+			memset(text, '?', length ? length : 1);
+		}
+		text += length ? length : 1;
+	}
+}
+
 void util_make_printable(char *text)
 {
 	for (; *text; text++)

@@ -58,6 +58,13 @@ char *util_vasprintf(const char *fmt, va_list ap) _printf_(1, 0) _must_check_;
 char *util_utf8(const char *text) _must_check_;
 
 /*
+ * For all that is printed: makes "?" of every byte that is not part of valid UTF-8, or is part of a
+ * character that a terminal obeys (C0 but those in @kept, DEL, C1) or that changes where the text
+ * beside it stands (separators of lines, embeddings and overrides of direction).
+ */
+void util_make_visible(char *text, const char *kept);
+
+/*
  * Makes every byte of @text "?" that is no plain character: what a process, a driver or a file
  * chose to be called must not reach a terminal as it is.
  */

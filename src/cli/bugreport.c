@@ -114,12 +114,14 @@ static void add(struct json_object *object, const char *key, struct json_object 
 
 static struct json_object *make_string(const char *text)
 {
-	_cleanup_free_ char *valid = text ? util_utf8(text) : NULL;
+	_cleanup_free_ char *shown = util_strdup(text);
 
-	for (char *c = valid; c && *c; c++)
+	for (char *c = shown; c && *c; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = ' ';
-	return valid ? json_object_new_string(valid) : NULL;
+	if (shown)
+		util_make_visible(shown, "");
+	return shown ? json_object_new_string(shown) : NULL;
 }
 
 /* ---- the kernel and the machine ---------------------------------------------------------- */
@@ -166,8 +168,11 @@ static struct json_object *make_parameters(const struct root *root)
 	for (const char *word = text; *word;) {
 		size_t length = strcspn(word, " \n");
 
-		if (is_parameter(word, length))
-			json_object_array_add(array, json_object_new_string_len(word, (int)length));
+		if (is_parameter(word, length)) {
+			_cleanup_free_ char *parameter = strndup(word, length);
+
+			json_object_array_add(array, make_string(parameter));
+		}
 		word += length + (word[length] != '\0');
 	}
 	return array;

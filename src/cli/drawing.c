@@ -3,15 +3,18 @@
 #include "cli/drawing.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/util.h"
 
 /* What has a meaning in XML is written otherwise, what must not be in it at all as "?". */
 void drawing_put_text(FILE *file, const char *text)
 {
-	_cleanup_free_ char *valid = util_utf8(text);
+	_cleanup_free_ char *shown = strdup(text);
 
-	for (const char *c = valid; c && *c; c++) {
+	if (shown)
+		util_make_visible(shown, "");
+	for (const char *c = shown; c && *c; c++) {
 		if (*c == '&')
 			fputs("&amp;", file);
 		else if (*c == '<')
@@ -21,7 +24,7 @@ void drawing_put_text(FILE *file, const char *text)
 		else if (*c == '"')
 			fputs("&quot;", file);
 		else
-			fputc((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c, file);
+			fputc(*c, file);
 	}
 }
 

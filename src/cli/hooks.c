@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/json.h"
+#include "cli/layout.h"
 #include "cli/progress.h"
 #include "host/hooks.h"
 #include "host/hotplug.h"
@@ -225,7 +226,7 @@ static void tell(void *data, const char *name, const char *line)
 	const struct session *session = data;
 
 	progress_clear(session->watcher->data);
-	fprintf(stderr, "cpuoff: %s: %s\n", name, line);
+	layout_complain("%s: %s", name, line);
 }
 
 static int add_failure(struct report *report, struct hook *hook, const char *failure,

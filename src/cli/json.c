@@ -17,9 +17,11 @@ static void add(struct json_object *object, const char *key, struct json_object 
 
 static struct json_object *make_string(const char *text)
 {
-	_cleanup_free_ char *valid = text ? util_utf8(text) : NULL;
+	_cleanup_free_ char *shown = util_strdup(text);
 
-	return valid ? json_object_new_string(valid) : NULL;
+	if (shown)
+		util_make_visible(shown, "\t\n");
+	return shown ? json_object_new_string(shown) : NULL;
 }
 
 static struct json_object *make_cpus(hwloc_const_bitmap_t cpus)

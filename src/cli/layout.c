@@ -2,7 +2,6 @@
 /* layout.c - how text is laid out for people: lines of 80 columns, tables, long lists, colour */
 #include "cli/layout.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -67,12 +66,13 @@ static const char *const codes[] = {
 static void put(const struct layout *layout, enum style style, const char *text, size_t length)
 {
 	bool is_coloured = layout->is_coloured && style != STYLE_PLAIN && length;
+	_cleanup_free_ char *shown = strndup(text, length);
 
+	if (shown)
+		util_make_visible(shown, "");
 	if (is_coloured)
 		fprintf(layout->file, "\033[%sm", codes[style]);
-	for (size_t i = 0; i < length; i++)
-		fputc(iscntrl((unsigned char)text[i]) && text[i] != '\n' ? '?' : text[i],
-		      layout->file);
+	fputs(shown ? shown : "?", layout->file);
 	if (is_coloured)
 		fputs("\033[0m", layout->file);
 }
@@ -200,14 +200,31 @@ char *layout_cpus(const struct layout *layout, hwloc_const_bitmap_t cpus)
 
 void layout_print(const struct layout *layout, enum style style, const char *fmt, ...)
 {
+	bool ends_line = *fmt && fmt[strlen(fmt) - 1] == '\n';
 	_cleanup_free_ char *text = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
 	text = util_vasprintf(fmt, ap);
 	va_end(ap);
+	if (text && ends_line)
+		text[strlen(text) - 1] = '\0';
 	if (text)
 		put(layout, style, text, strlen(text));
+	if (ends_line)
+		fputc('\n', layout->file);
+}
+
+void layout_complain(const char *fmt, ...)
+{
+	const struct layout layout = { .file = stderr };
+	_cleanup_free_ char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = util_vasprintf(fmt, ap);
+	va_end(ap);
+	layout_print(&layout, STYLE_PLAIN, "cpuoff: %s\n", text ? text : strerror(ENOMEM));
 }
 
 void layout_sentence(const struct layout *layout, enum style style, size_t column, size_t indent,

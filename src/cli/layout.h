@@ -36,9 +36,15 @@ bool layout_can_redraw(int fd);
  */
 void layout_init(FILE *file, const struct options *options, struct layout *ret_layout);
 
-/* printf() in a style; nothing is broken. */
+/*
+ * printf() in a style; nothing is broken. It may end a line, but what else would be one is "?", as
+ * all is that a terminal obeys.
+ */
 void layout_print(const struct layout *layout, enum style style, const char *fmt, ...)
 	_printf_(3, 4);
+
+/* One line on stderr, "cpuoff: " at its head, where there is no report to hold it. */
+void layout_complain(const char *fmt, ...) _printf_(1, 2);
 
 /*
  * A sentence that begins at column @column, where the line is already, and goes on at @indent; ends

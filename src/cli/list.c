@@ -248,7 +248,8 @@ static void print_empty_nodes(const struct layout *layout, const struct machine 
 	if (!nodes || cpus_is_empty(nodes))
 		return;
 	list = cpus_format(nodes);
-	layout_print(layout, STYLE_PLAIN, "\n%s without CPUs online: %s\n",
+	fputc('\n', layout->file);
+	layout_print(layout, STYLE_PLAIN, "%s without CPUs online: %s\n",
 		     layout_number(cpus_count(nodes), "node", "nodes"), list ? list : "?");
 }
 
@@ -284,7 +285,7 @@ void list_print(const struct layout *layout, const struct machine *machine,
 		return;
 	}
 	if (fill_table(machine, &table)) {
-		fprintf(stderr, "cpuoff: no memory for the table\n");
+		layout_complain("no memory for the table");
 		return;
 	}
 	table_print(layout, &table);

@@ -7,6 +7,7 @@
 
 #include "cli/actions.h"
 #include "cli/json.h"
+#include "cli/layout.h"
 #include "cli/options.h"
 #include "cli/picture.h"
 #include "cli/progress.h"
@@ -40,7 +41,7 @@ static int print(const struct report *report)
 	else if (report->options->prometheus && report->verdict != VERDICT_INVALID)
 		r = prometheus_print(stdout, report);
 	if (fflush(stdout) && errno != EPIPE) {
-		fprintf(stderr, "cpuoff: the result could not be written: %s\n", strerror(errno));
+		layout_complain("the result could not be written: %s", strerror(errno));
 		if (!report->exit_status && !report->nr_runs)
 			return -EIO;
 	}
@@ -75,7 +76,7 @@ static void print_error(const struct session *session, int r)
 {
 	const char *file = session->root ? root_failed_file(session->root, r) : NULL;
 
-	fprintf(stderr, "cpuoff: %s%s%s\n", file ? file : "", file ? ": " : "", strerror(-r));
+	layout_complain("%s%s%s", file ? file : "", file ? ": " : "", strerror(-r));
 }
 
 int main(int argc, const char **argv)

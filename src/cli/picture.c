@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "cli/layout.h"
 #include "cli/list.h"
 #include "cli/map.h"
 #include "cli/svg.h"
@@ -50,7 +51,7 @@ static void draw(const struct report *report, FILE *file)
 	if (!r)
 		r = svg_write(file, report->profile, title, report->options->command);
 	if (r)
-		fprintf(stderr, "cpuoff: %s could not be written: %s\n", name, strerror(-r));
+		layout_complain("%s could not be written: %s", name, strerror(-r));
 }
 
 void picture_close(const struct report *report, const struct picture *picture)

@@ -114,6 +114,7 @@ void progress_format(const struct progress_line *line, const struct progress *pr
 	add(ret_text, size, "%s", progress->object);
 	if (counts_cpus(progress->phase))
 		add_rate(line, progress, now, ret_text, size);
+	util_make_visible(ret_text, "");
 }
 
 /* ---- when it is shown -------------------------------------------------------------------- */
@@ -121,13 +122,15 @@ void progress_format(const struct progress_line *line, const struct progress *pr
 /* Never silent while the kernel does not answer, whatever was asked for. */
 static void show_wait(struct progress_line *line, const struct progress *progress)
 {
+	char text[LINE_LENGTH] = "";
+
 	progress_clear(line);
-	fprintf(stderr, "cpuoff: %s: waiting for %.0f s", progress->object, progress->waited);
+	add(text, sizeof(text), "%s: waiting for %.0f s", progress->object, progress->waited);
 	if (progress->pid)
-		fprintf(stderr, " for process %d", (int)progress->pid);
+		add(text, sizeof(text), " for process %d", (int)progress->pid);
 	if (progress->where && progress->where[0])
-		fprintf(stderr, ", the kernel is in %s", progress->where);
-	fputc('\n', stderr);
+		add(text, sizeof(text), ", the kernel is in %s", progress->where);
+	layout_complain("%s", text);
 }
 
 /* A line that is as wide as the terminal would begin another one. */
@@ -187,5 +190,5 @@ void progress_show(void *data, const struct progress *progress)
 		return;
 	}
 	progress_format(line, progress, now, 0, text, sizeof(text));
-	fprintf(stderr, "cpuoff: %s\n", text);
+	layout_complain("%s", text);
 }

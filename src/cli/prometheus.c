@@ -15,10 +15,12 @@ static void put_metric(FILE *file, const char *name, const char *help, size_t va
 /* A name in quotes; what a label must not hold as it is, is escaped. */
 static void put_label(FILE *file, const char *text)
 {
-	_cleanup_free_ char *valid = util_utf8(text);
+	_cleanup_free_ char *shown = strdup(text);
 
+	if (shown)
+		util_make_visible(shown, "\n");
 	fputc('"', file);
-	for (const char *c = valid; c && *c; c++) {
+	for (const char *c = shown; c && *c; c++) {
 		if (*c == '\n')
 			fputs("\\n", file);
 		else if (*c == '"' || *c == '\\')

@@ -2,22 +2,10 @@
 /* syslog.c - one line an operation in the system log */
 #include "cli/syslog.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <syslog.h>
 
 #include "cli/layout.h"
-
-/* Anybody may be read here: one line, and nothing that a terminal would obey. */
-static char *make_printable(const char *text)
-{
-	char *valid = util_utf8(text);
-
-	for (char *c = valid; c && *c; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
-	return valid;
-}
 
 static const char *name_action(const struct report *report)
 {
@@ -52,9 +40,12 @@ static int choose_priority(const struct report *report)
 static void write_line(const struct report *report, const struct run *run)
 {
 	_cleanup_free_ char *cpus = format_cpus(report, run);
-	_cleanup_free_ char *command = make_printable(report->options->command);
+	_cleanup_free_ char *command = strdup(report->options->command);
 	char seconds[32] = "";
 
+	/* anybody may be read here: one line, and nothing that a terminal would obey */
+	if (command)
+		util_make_visible(command, "");
 	if (run)
 		snprintf(seconds, sizeof(seconds), ", %.2f s", run->seconds);
 	syslog(choose_priority(report), "%s%s%s: %s, CPUs %s%s, exit status %d: %s",

@@ -66,6 +66,31 @@ static void test_sentences(void)
 	is_text(&layout, "a task ?]0;named?? by somebody\n", "control characters");
 }
 
+/* Names that others have chosen: they end no line, and hide nothing. */
+static void test_names(void)
+{
+	static const char name[] = "x\ncpuoff: \302\2331m\342\200\256\377";
+	struct table table = { .nr_columns = 2, .widest = 80 };
+	struct layout layout = begin(80, false);
+
+	layout_sentence(&layout, STYLE_PLAIN, 0, 0, name);
+	is_text(&layout, "x?cpuoff: ??1m????\n", "a name in a sentence");
+	layout = begin(80, false);
+	layout_field(&layout, STYLE_PLAIN, "name", "%s", name);
+	is_text(&layout, "name          x?cpuoff: ??1m????\n", "a name in a field");
+	layout = begin(80, false);
+	layout_print(&layout, STYLE_PLAIN, "%s\n", name);
+	layout_print(&layout, STYLE_PLAIN, "%s", name);
+	is_text(&layout, "x?cpuoff: ??1m????\nx?cpuoff: ??1m????", "a name in a line");
+	layout = begin(80, false);
+	is_int(table_add(&table, STYLE_PLAIN, (char *[]){ strdup(name), strdup("x") }), 0,
+	       "a name in a table");
+	table_print(&layout, &table);
+	table_free(&table);
+	ok(!fclose(layout.file) && strstr(text, "x?cpuoff:") && !strchr(text, '\302'),
+	   "is shown likewise");
+}
+
 static void test_lists(void)
 {
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
@@ -145,6 +170,7 @@ static void test_tables(void)
 int main(void)
 {
 	test_sentences();
+	test_names();
 	test_lists();
 	test_tables();
 	free(text);

@@ -83,6 +83,31 @@ static void test_printable(void)
 	is_str(nothing, "", "nothing is nothing");
 }
 
+static void test_visible(void)
+{
+	static const struct {
+		const char *text, *kept, *shown, *what;
+	} cases[] = {
+		{ "db worker~ 7", "", "db worker~ 7", "plain characters" },
+		{ "K\303\244se \342\202\254 \360\237\220\247", "",
+		  "K\303\244se \342\202\254 \360\237\220\247", "characters of others" },
+		{ "a\033]0;x\a\177\r\n\tb", "", "a?]0;x?????b", "controls" },
+		{ "a\nb\tc", "\n", "a\nb?c", "those that are kept" },
+		{ "\302\2331mx\302\205\302\240", "", "??1mx??\302\240", "C1 in UTF-8" },
+		{ "\2331m\377\303", "", "?1m??", "what is no UTF-8" },
+		{ "a\342\200\256b\342\201\246c\342\200\250d\342\200\224", "",
+		  "a???b???c???d\342\200\224", "overrides of direction" },
+		{ "", "", "", "nothing" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *text = strdup(cases[i].text);
+
+		util_make_visible(text, cases[i].kept);
+		is_str(text, cases[i].shown, "what is to be seen of %s", cases[i].what);
+	}
+}
+
 static void test_grow(void)
 {
 	unsigned int *list = NULL, *grown, nr_moves = 0;
@@ -396,6 +421,7 @@ int main(void)
 	test_numbers();
 	test_texts();
 	test_printable();
+	test_visible();
 	test_grow();
 	test_errnos();
 	test_time();
