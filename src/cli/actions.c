@@ -91,6 +91,11 @@ int actions_run(struct session *session, struct report *report)
 		[ACTION_PERSIST] = actions_persist, [ACTION_REPORT] = gather_report,
 	};
 	int r = actions[report->options->request.action](session, report);
+
+	/* what is met while it is planned */
+	if (r < 0 && session->root && !report->nr_runs &&
+	    !findings_has(&report->findings, SEVERITY_REFUSE))
+		r = session_refuse_unreadable(session, report, r);
 	if (r == -EINVAL && findings_has(&report->findings, SEVERITY_REFUSE)) {
 		report_conclude(report, VERDICT_INVALID, EXIT_INVALID);
 		r = 0;

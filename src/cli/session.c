@@ -64,7 +64,7 @@ static int open_root(struct session *session, struct report *report)
 }
 
 /* An errno alone helps nobody: the file that it is about is named where one is to blame. */
-static int refuse_unreadable(const struct session *session, struct report *report, int r)
+int session_refuse_unreadable(const struct session *session, struct report *report, int r)
 {
 	const char *file = root_failed_file(session->root, r);
 	const char *sysroot = root_is_live(session->root) ? "" : report->options->sysroot;
@@ -98,7 +98,7 @@ int session_gather(struct session *session, struct report *report)
 		return r;
 	r = topology_read_machine(session->root, &report->machine);
 	if (r)
-		return refuse_unreadable(session, report, r);
+		return session_refuse_unreadable(session, report, r);
 	r = open_state(session, report);
 	if (r)
 		return r;
@@ -240,7 +240,7 @@ int session_gather_cpusets(struct session *session, struct report *report)
 	if (r)
 		return r;
 	r = cgroups_read(session->root, &report->machine, &report->cgroups);
-	return r ? refuse_unreadable(session, report, r) : 0;
+	return r ? session_refuse_unreadable(session, report, r) : 0;
 }
 
 int session_gather_work(struct session *session, struct report *report)
@@ -250,7 +250,7 @@ int session_gather_work(struct session *session, struct report *report)
 	if (r)
 		return r;
 	r = session_read_tasks(session, report);
-	return r ? refuse_unreadable(session, report, r) : 0;
+	return r ? session_refuse_unreadable(session, report, r) : 0;
 }
 
 int session_read_again(struct session *session, struct report *report)

@@ -27,6 +27,13 @@ struct session {
  */
 int session_gather(struct session *session, struct report *report) _must_check_;
 
+/*
+ * Refuses since a file of the machine cannot be read, with the error @r (negative): the one that
+ * failed last with it is named. Returns -EINVAL, with the finding, or -ENOMEM.
+ */
+int session_refuse_unreadable(const struct session *session, struct report *report,
+			      int r) _must_check_;
+
 /* Reads cpusets, too, or cpusets and tasks, for those who will move them. Return as
  * session_gather(). */
 int session_gather_cpusets(struct session *session, struct report *report) _must_check_;

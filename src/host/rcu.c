@@ -12,10 +12,14 @@
 
 static int read_counter(const struct root *root, long *ret_value)
 {
-	char text[32];
-	int r = root_read_buffer(root, EXPEDITED, text, sizeof(text));
+	long value;
+	int r = root_read_long(root, &value, EXPEDITED);
 
-	return r ? r : util_parse_long(text, 0, INT_MAX, ret_value);
+	if (!r && (value < 0 || value > INT_MAX))
+		return -ERANGE;
+	if (!r)
+		*ret_value = value;
+	return r;
 }
 
 static int write_counter(const struct step_env *env, long value)

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define READ_MAX (64UL << 20)
+#define READ_MAX   (64UL << 20)
+#define NUMBER_MAX 256 /* bytes of a file that is one number, with what stands around it */
 
 /* Which file could not be read: behind a pointer, since reading does not change the root. */
 struct failure {
@@ -72,11 +73,11 @@ const char *root_failed_file(const struct root *root, int error)
 }
 
 /* Returns @r. A file that is not there is what is expected of most. */
-_printf_(3, 0) static int note_failure(const struct root *root, int r, const char *fmt, va_list ap)
+static int note_failure(const struct root *root, int r, const char *path)
 {
 	if (r && r != -ENOENT) {
 		root->failure->error = r;
-		vsnprintf(root->failure->path, sizeof(root->failure->path), fmt, ap);
+		snprintf(root->failure->path, sizeof(root->failure->path), "%s", path);
 	}
 	return r;
 }
@@ -179,7 +180,7 @@ static int read_all(int fd, char **ret_text)
 	return 0;
 }
 
-int root_read_buffer(const struct root *root, const char *path, char *buffer, size_t size)
+static int read_into(const struct root *root, const char *path, char *buffer, size_t size)
 {
 	_cleanup_close_ int fd = root_openat(root, O_RDONLY, path);
 	size_t length = 0;
@@ -202,6 +203,11 @@ int root_read_buffer(const struct root *root, const char *path, char *buffer, si
 	return -EFBIG;
 }
 
+int root_read_buffer(const struct root *root, const char *path, char *buffer, size_t size)
+{
+	return note_failure(root, read_into(root, path, buffer, size), path);
+}
+
 int root_read_head(const struct root *root, const char *path, char *buffer, size_t size)
 {
 	_cleanup_close_ int fd = root_openat(root, O_RDONLY, path);
@@ -216,30 +222,23 @@ int root_read_head(const struct root *root, const char *path, char *buffer, size
 	return 0;
 }
 
-_printf_(3, 0) static int read_path(const struct root *root, char **ret_text, const char *fmt,
-				    va_list ap)
+static int read_text(const struct root *root, const char *path, char **ret_text)
 {
-	_cleanup_close_ int fd = -1;
-	char path[PATH_MAX];
-	int r = format_path(path, fmt, ap);
+	_cleanup_close_ int fd = root_openat(root, O_RDONLY, path);
 
-	if (r)
-		return r;
-	fd = root_openat(root, O_RDONLY, path);
 	return fd < 0 ? fd : read_all(fd, ret_text);
 }
 
 int root_read(const struct root *root, char **ret_text, const char *fmt, ...)
 {
-	va_list ap, again;
+	char path[PATH_MAX];
+	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	va_copy(again, ap);
-	r = note_failure(root, read_path(root, ret_text, fmt, ap), fmt, again);
-	va_end(again);
+	r = format_path(path, fmt, ap);
 	va_end(ap);
-	return r;
+	return r ? r : note_failure(root, read_text(root, path, ret_text), path);
 }
 
 /* Reads the file and hands its text to @parse, with @max. */
@@ -250,33 +249,30 @@ _printf_(5, 0) static int read_set(const struct root *root, unsigned int max,
 				   const char *fmt, va_list ap)
 {
 	_cleanup_free_ char *text = NULL;
-	va_list again;
-	int r;
+	char path[PATH_MAX];
+	int r = format_path(path, fmt, ap);
 
-	va_copy(again, ap);
-	r = read_path(root, &text, fmt, ap);
-	if (!r)
-		r = parse(text, max, ret_cpus);
-	note_failure(root, r, fmt, again);
-	va_end(again);
-	return r;
+	if (r)
+		return r;
+	r = read_text(root, path, &text);
+	return note_failure(root, r ? r : parse(text, max, ret_cpus), path);
 }
 
 int root_read_long(const struct root *root, long *ret_value, const char *fmt, ...)
 {
-	_cleanup_free_ char *text = NULL;
-	va_list ap, again;
+	char path[PATH_MAX], text[NUMBER_MAX];
+	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	va_copy(again, ap);
-	r = read_path(root, &text, fmt, ap);
+	r = format_path(path, fmt, ap);
+	va_end(ap);
+	if (r)
+		return r;
+	r = read_into(root, path, text, sizeof(text));
 	if (!r)
 		r = util_parse_long(text, LONG_MIN, LONG_MAX, ret_value);
-	note_failure(root, r, fmt, again);
-	va_end(again);
-	va_end(ap);
-	return r;
+	return note_failure(root, r == -EFBIG ? -EINVAL : r, path);
 }
 
 int root_read_cpulist(const struct root *root, unsigned int max, hwloc_bitmap_t ret_cpus,

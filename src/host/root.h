@@ -67,7 +67,8 @@ int root_read_buffer(const struct root *root, const char *path, char *buffer,
 int root_read_head(const struct root *root, const char *path, char *buffer,
 		   size_t size) _must_check_;
 
-/* Reads a file that holds one decimal number. Returns 0, -EINVAL for other text, or -errno. */
+/* Reads a file that holds one decimal number, allocating nothing. Returns 0, -EINVAL for other
+ * text, or -errno. */
 int root_read_long(const struct root *root, long *ret_value, const char *fmt, ...)
 	_printf_(3, 4) _must_check_;
 

@@ -105,6 +105,13 @@ for file in sys/devices/system/cpu/online sys/devices/system/cpu/present sys/dev
 	status "a damaged $file" 2
 	err_says "a damaged $file" "$t/$file cannot be read: its text is not what the kernel writes .machine-unreadable"
 done
+# ... also one that is met while the steps are planned
+tree_2s damaged
+echo many >"$t/sys/kernel/rcu_expedited"
+run --socket 1 --dry-run --json
+verdict "a damaged file in the plan" 2 invalid as-before
+json_is "a damaged file in the plan" '.findings[] | select(.severity == "refuse") |
+	.rule + " " + (.message | test("sys/kernel/rcu_expedited cannot be read") | tostring)' 'machine-unreadable true'
 tree_2s damaged
 rm "$t/sys/devices/system/node/node1/cpulist"
 echo 'ff,xy' >"$t/sys/devices/system/node/node1/cpumap"

@@ -128,14 +128,18 @@ static void test_buffer(void)
 
 static void test_long(void)
 {
+	static char endless[1000];
 	static const struct {
 		const char *text;
 		int r;
 		long value;
-	} cases[] = { { "5\n", 0, 5 },	     { "-1\n", 0, -1 },
-		      { "0", 0, 0 },	     { "", -EINVAL, 0 },
-		      { "x\n", -EINVAL, 0 }, { "5 6\n", -EINVAL, 0 },
-		      { "0x5", -EINVAL, 0 }, { "99999999999999999999", -ERANGE, 0 } };
+	} cases[] = { { "5\n", 0, 5 },	      { "-1\n", 0, -1 },
+		      { "0", 0, 0 },	      { "", -EINVAL, 0 },
+		      { "x\n", -EINVAL, 0 },  { "5 6\n", -EINVAL, 0 },
+		      { "0x5", -EINVAL, 0 },  { "99999999999999999999", -ERANGE, 0 },
+		      { endless, -EINVAL, 0 } };
+
+	memset(endless, '7', sizeof(endless) - 1);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		long value = 77;
@@ -173,6 +177,7 @@ static void test_failed_file(void)
 	_cleanup_cpus_ hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
 	_cleanup_root_ struct root *fresh = temp_root();
 	_cleanup_free_ char *text = NULL;
+	char buffer[4];
 	long number;
 
 	is_str(root_failed_file(fresh, -EINVAL), NULL, "nothing has failed yet");
@@ -193,6 +198,8 @@ static void test_failed_file(void)
 	temp_mkdir("sys/folder");
 	is_int(root_read(fresh, &text, "sys/%s", "folder"), -EISDIR, "a folder");
 	is_str(root_failed_file(fresh, -EISDIR), "sys/folder", "is named");
+	is_int(root_read_buffer(fresh, "sys/mask", buffer, sizeof(buffer)), -EFBIG, "a long file");
+	is_str(root_failed_file(fresh, -EFBIG), "sys/mask", "is named");
 }
 
 static void test_huge(void)
