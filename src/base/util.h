@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define _must_check_	    __attribute__((warn_unused_result))
@@ -18,9 +19,13 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+/* @p points to a pointer of any type. */
 static inline void util_free(void *p)
 {
-	free(*(void **)p);
+	void *pointer;
+
+	memcpy(&pointer, p, sizeof(pointer));
+	free(pointer);
 }
 
 static inline void util_close(int *fd)

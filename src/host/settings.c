@@ -416,7 +416,7 @@ static int note_cache(struct plan *plan, unsigned int cpu, unsigned int index, l
 		      struct domains *domains)
 {
 	_cleanup_cpus_ hwloc_bitmap_t sharers = hwloc_bitmap_alloc();
-	long id;
+	long id = -1;
 	int r;
 
 	if (!sharers)
