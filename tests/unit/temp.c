@@ -93,7 +93,11 @@ void temp_mkdir(const char *name)
 
 void temp_symlink(const char *target, const char *name)
 {
-	demand(!symlink(target, temp_path(name)), name);
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", temp_path(name));
+	make_parents(path);
+	demand(!symlink(target, path), name);
 }
 
 unsigned int temp_mode(const char *name)
