@@ -24,7 +24,8 @@ enum lifetime {
 /*
  * PLANNED -> APPLYING -> APPLIED -> UNDONE. A step that a journal shows as APPLYING was
  * interrupted: its items may or may not be in force, and the machine tells. FAILED is an item that
- * could not be applied, and is not in force.
+ * could not be applied, and is not in force. A CPU that somebody else took before its turn goes
+ * from PLANNED to UNDONE: it is theirs.
  */
 enum step_state {
 	STATE_PLANNED,
@@ -200,6 +201,12 @@ static inline bool item_is_in_force(const struct step *step, const struct item *
 	return step->state != STATE_PLANNED && step->state != STATE_UNDONE &&
 	       (item->state == STATE_APPLIED || item->state == STATE_APPLYING ||
 		(item->state == STATE_PLANNED && step->state == STATE_APPLYING));
+}
+
+/* True once it is decided what became of @item: nothing more is to be done for it, or can be. */
+static inline bool item_is_settled(const struct item *item)
+{
+	return item->state != STATE_PLANNED && item->state != STATE_APPLYING;
 }
 
 /* True where any item of @step may be in force. */

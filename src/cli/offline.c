@@ -162,29 +162,33 @@ static int warn_of_returned(struct report *report, const struct step_env *env)
 		       : -ENOMEM;
 }
 
-/* The CPUs of the claim that are off now: those that stayed, too, are not to be taken at boot. */
-static int find_kept(const struct report *report, const struct run *run, enum outcome outcome,
+/*
+ * The CPUs of the claim that are off now, whoever took them: those that stayed are not to be taken
+ * at boot.
+ */
+static int find_kept(const struct step_env *env, const struct run *run, enum outcome outcome,
 		     hwloc_bitmap_t ret_kept)
 {
 	bool is_kept = outcome == OUTCOME_DONE || outcome == OUTCOME_PARTIAL;
+	static struct online_mask mask;
 
+	if (hotplug_read_online(env, &mask)) /* then they all are, as far as is known */
+		mask.text[0] = '\0';
 	for (size_t i = 0; is_kept && i < run->operation->nr_places; i++) {
 		unsigned int cpu = run->operation->places[i].cpu;
 
-		if ((hwloc_bitmap_isset(run->changed, cpu) ||
-		     !hwloc_bitmap_isset(report->machine.online, cpu)) &&
-		    hwloc_bitmap_set(ret_kept, cpu))
+		if (!cpus_text_has(mask.text, cpu) && hwloc_bitmap_set(ret_kept, cpu))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int end_record(struct session *session, struct report *report, const struct run *run,
-		      enum outcome outcome, struct record *record)
+static int end_record(struct session *session, struct report *report, const struct step_env *env,
+		      const struct run *run, enum outcome outcome, struct record *record)
 {
 	_cleanup_cpus_ hwloc_bitmap_t kept = hwloc_bitmap_alloc();
 
-	if (!kept || find_kept(report, run, outcome, kept))
+	if (!kept || find_kept(env, run, outcome, kept))
 		return -ENOMEM;
 	return session_end_record(session, report, record, cpus_is_empty(kept) ? NULL : kept);
 }
@@ -211,7 +215,7 @@ static int run_operation(struct session *session, struct report *report, struct 
 	if (r)
 		return r;
 	conclude_offline(report, run, outcome);
-	r = end_record(session, report, run, outcome, record);
+	r = end_record(session, report, env, run, outcome, record);
 	if (r)
 		return r;
 	if (outcome == OUTCOME_DONE && warn_of_returned(report, env))
@@ -401,6 +405,8 @@ int actions_offline(struct session *session, struct report *report)
 	if (r || report->verdict == VERDICT_INVALID || !report->selection.target)
 		return r;
 	r = find_online(session, report, online);
+	if (!r)
+		r = session_note_taken(session, report);
 	if (!r)
 		r = session_judge_service(session, report, online);
 	return r ? r : hooks_after(session, report);

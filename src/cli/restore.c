@@ -669,6 +669,8 @@ int actions_restore(struct session *session, struct report *report)
 		if (!r && !report_is_refused(report))
 			r = restore_chosen(session, report, &returns);
 	} while (r > 0);
+	if (!r)
+		r = session_note_taken(session, report);
 	if (!r || r == -EINTR)
 		r = hooks_after(session, report);
 	returns_free(&returns);

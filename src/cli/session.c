@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "host/hotplug.h"
 #include "host/kmsg.h"
 #include "host/methods.h"
 #include "host/prober.h"
@@ -335,6 +336,59 @@ int session_refuse_changed(struct report *report)
 	return findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
 			    "Run cpuoff again.",
 			    "the set of online CPUs changed after the selection was resolved")
+		       ? 0
+		       : -ENOMEM;
+}
+
+static bool is_claimed(const struct report *report, unsigned int cpu)
+{
+	for (size_t i = 0; i < report->journals.nr; i++)
+		if (hwloc_bitmap_isset(report->journals.list[i].claim, cpu))
+			return true;
+	for (size_t i = 0; i < report->nr_runs; i++)
+		if (hwloc_bitmap_isset(report->runs[i].operation->claim, cpu))
+			return true;
+	return false;
+}
+
+static int find_taken(struct session *session, struct report *report, hwloc_bitmap_t ret_taken)
+{
+	static struct online_mask mask;
+	struct step_env env;
+	unsigned int cpu;
+
+	for (size_t i = 0; i < report->nr_runs; i++)
+		if (operation_update_claim(report->runs[i].operation))
+			return -ENOMEM;
+	session_init_env(session, report, &env);
+	if (hotplug_read_online(&env, &mask))
+		return 0;
+	cpus_foreach(cpu, report->target)
+		if (!cpus_text_has(mask.text, cpu) && !is_claimed(report, cpu) &&
+		    hwloc_bitmap_set(ret_taken, cpu))
+			return -ENOMEM;
+	return 0;
+}
+
+int session_note_taken(struct session *session, struct report *report)
+{
+	_cleanup_cpus_ hwloc_bitmap_t taken = hwloc_bitmap_alloc();
+	_cleanup_free_ char *list = NULL;
+
+	if (report->options->request.dry_run)
+		return 0;
+	if (!taken || find_taken(session, report, taken))
+		return -ENOMEM;
+	if (!report->nr_runs || cpus_is_empty(taken))
+		return 0;
+	list = cpus_format(taken);
+	return list && findings_add(
+			       &report->findings, "cpu-taken", SEVERITY_NOTE, taken,
+			       "Bring them back by number, with --restore --cpu LIST, once "
+			       "nobody needs them off.",
+			       "CPUs %s were taken offline by somebody else meanwhile, and are "
+			       "left to them",
+			       list)
 		       ? 0
 		       : -ENOMEM;
 }

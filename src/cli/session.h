@@ -81,6 +81,12 @@ int session_pick_ways(struct report *report, struct step_env *env,
 int session_resolve(struct session *session, struct report *report) _must_check_;
 
 /*
+ * Notes the CPUs of report->target that are off after the runs, and by none of the operations:
+ * others took them meanwhile. Returns 0 or -ENOMEM.
+ */
+int session_note_taken(struct session *session, struct report *report) _must_check_;
+
+/*
  * Judges whether the hardware of the selection can be removed while the CPUs @online run, and puts
  * it into report->service. Returns 0 or -errno.
  */

@@ -121,8 +121,10 @@ static const struct row {
 	  "Look at the machine with --list." },
 	{ ENOENT, true, NULL, NULL, "The CPU is not there: it was removed from the machine.",
 	  "Put it back, then run cpuoff --restore again." },
-	{ EPROTO, true, NULL, NULL, "The kernel reported success, but the CPU is still offline.",
-	  "Run cpuoff --restore again and look at the kernel log (dmesg)." },
+	{ EPROTO, true, NULL, NULL,
+	  "The kernel reported success, but the CPU is still offline, or somebody has taken it off "
+	  "again.",
+	  "Look for whoever takes CPUs offline, then run cpuoff --restore again." },
 	{ ETIMEDOUT, true, NULL, NULL, "The kernel still works on it. It cannot be given up.",
 	  "Find out what it waits for, then run cpuoff --restore, which waits for it." },
 };

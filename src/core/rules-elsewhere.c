@@ -20,8 +20,15 @@ const struct rule rules_elsewhere[] = {
 	  .reads = "/sys/devices/system/cpu/online",
 	  .what = "CPUs of the selection that had been off before came online meanwhile.",
 	  .remedy = "Run cpuoff again." },
+	{ "cpu-taken", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_ELSEWHERE,
+	  .reads = "/sys/devices/system/cpu/online; the journals",
+	  .what = "Somebody else took CPUs of the target offline meanwhile, and they are left to "
+		  "them.",
+	  .remedy = "Bring them back by number, with --restore --cpu LIST, once nobody needs them "
+		    "off." },
 	{ "not-confirmed", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
-	  .reads = "the terminal", .what = "The question of --interactive was not answered with yes." },
+	  .reads = "the terminal",
+	  .what = "The question of --interactive was not answered with yes." },
 	{ "locked", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "/run/cpuoff/lock", .what = "Another cpuoff is at work.",
 	  .remedy = "Wait for it with --wait, or run cpuoff again later." },

@@ -160,12 +160,26 @@ static int undo(struct run *run, enum lifetime longest)
 
 /* ---- the two directions ------------------------------------------------------------------ */
 
+/* CPUs that somebody else has taken are off, but no change of ours. */
+static void leave_out_theirs(struct run *run)
+{
+	for (size_t i = 0; i < run->operation->nr_steps; i++) {
+		const struct step *step = &run->operation->steps[i];
+
+		for (size_t j = 0; step->kind->is_per_cpu && j < step->nr_items; j++)
+			if (step->items[j].state == STATE_UNDONE)
+				hwloc_bitmap_clr(run->changed, (unsigned int)step->items[j].id);
+	}
+}
+
 static void note_changed(struct run *run, bool online)
 {
 	static struct online_mask mask;
 	unsigned int cpu;
 
 	report_verifying(run);
+	if (!online)
+		leave_out_theirs(run);
 	if (hotplug_read_online(run->env, &mask))
 		return;
 	cpus_foreach(cpu, run->env->target)

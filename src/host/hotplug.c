@@ -224,13 +224,20 @@ static bool is_to_trace(struct step_env *env, long armed, const struct online_ma
 	       watcher_interrupts(env->watcher) <= env->interrupts_allowed && trace_begin(env);
 }
 
+/* The kernel let it come, and it is off: somebody has taken it since, and is not to be overruled.
+ */
+static bool was_taken(int r, bool online)
+{
+	return r == -EPROTO && online;
+}
+
 int hotplug_set(struct step_env *env, struct item *item, bool online, struct online_mask *ret_mask)
 {
 	long armed = read_armed_failure(env, (unsigned int)item->id);
 	double start = util_now(), pause = BUSY_FIRST_PAUSE;
 	int r = set_once(env, item, online, ret_mask);
 
-	if (r && r != -EAGAIN && is_to_trace(env, armed, ret_mask))
+	if (r && r != -EAGAIN && !was_taken(r, online) && is_to_trace(env, armed, ret_mask))
 		r = set_once(env, item, online, ret_mask);
 	while (r == -EBUSY && !is_lasting(env, (unsigned int)item->id, online) &&
 	       pause_before_retry(env, start, &pause))

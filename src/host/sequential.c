@@ -44,11 +44,25 @@ bool sequential_is_to_go(const struct item *item, const struct online_mask *mask
 
 /* ---- one after another ------------------------------------------------------------------- */
 
+/* True where somebody else took the CPU before its turn: it is theirs to bring back. */
+static bool is_theirs(const struct step_env *env, const struct item *item,
+		      const struct online_mask *mask)
+{
+	unsigned int cpu = (unsigned int)item->id;
+
+	return item->state == STATE_PLANNED && !cpus_text_has(mask->text, cpu) &&
+	       !env_is_claimed(env, cpu);
+}
+
 static int take_item(struct step *step, struct step_env *env, struct item *item,
 		     struct online_mask *mask)
 {
 	int r = 0;
 
+	if (is_theirs(env, item, mask)) {
+		item->state = STATE_UNDONE;
+		return 0;
+	}
 	item->state = STATE_APPLYING;
 	if (cpus_text_has(mask->text, (unsigned int)item->id))
 		r = hotplug_set(env, item, false, mask);
@@ -69,8 +83,7 @@ static void report_removal(const struct step *step, const struct step_env *env, 
 	size_t done = 0;
 
 	for (size_t i = 0; i < step->nr_items; i++)
-		done += step->items[i].state == STATE_APPLIED ||
-			step->items[i].state == STATE_FAILED;
+		done += item_is_settled(&step->items[i]);
 	watcher_progress(env->watcher, &(struct progress){
 					       .phase = PHASE_REMOVING,
 					       .object = step->items[item].object,
@@ -86,11 +99,12 @@ int sequential_pass(struct step *step, struct step_env *env, size_t first, size_
 		struct item *item = &step->items[i];
 		int r;
 
-		if (item->state == STATE_FAILED ||
-		    (item->state == STATE_APPLIED && !sequential_is_to_go(item, mask)))
+		if (item_is_settled(item) && !sequential_is_to_go(item, mask))
 			continue;
 		hotplug_pace(env);
 		r = sequential_check_next(env);
+		if (!r) /* in a pause, or while nobody let us run, others may have taken it */
+			r = hotplug_read_online(env, mask);
 		if (r)
 			return r;
 		report_removal(step, env, i);

@@ -189,8 +189,7 @@ static bool advances(const struct step_env *env, const struct watched *watched, 
 		return false;
 	*left = nr;
 	for (size_t i = 0; i < watched->step->nr_items; i++)
-		done += watched->step->items[i].state == STATE_APPLIED ||
-			watched->step->items[i].state == STATE_FAILED;
+		done += item_is_settled(&watched->step->items[i]);
 	watcher_progress(env->watcher, &(struct progress){
 					       .phase = PHASE_REMOVING,
 					       .object = gone->object,

@@ -226,6 +226,29 @@ else
 	ok "a CPU that keeps coming back: gone in the end" test "$rc" -eq 0
 fi
 
+# ---- others take CPUs ------------------------------------------------------------------------
+
+tree_2s taken
+new_rules 'cpu26 vanish cpu-write 4'
+krun --socket 1 --json
+verdict "somebody takes CPU 26 before its turn" 0 'done' as-asked
+json_is "somebody takes CPU 26 before its turn: not ours" .result.offlined 8-15,24-25,27-31
+json_is "somebody takes CPU 26 before its turn: said" \
+	'.findings[] | select(.rule == "cpu-taken") | .severity + " " + .cpus' 'note 26'
+krun --restore --json
+verdict "somebody takes CPU 26 before its turn: --restore" 0 'done' as-asked
+is "somebody takes CPU 26 before its turn: it stays theirs" "0-25,27-31 0" "$(online) $(journals)"
+
+tree_2s taken_later
+new_rules
+krun --socket 1
+new_rules 'cpu8 vanish cpu-write 6'
+krun --restore --json
+verdict "somebody takes CPU 8 after it came" 0 'done' as-asked
+json_is "somebody takes CPU 8 after it came: said" \
+	'.findings[] | select(.rule == "cpu-taken") | .severity + " " + .cpus' 'note 8'
+is "somebody takes CPU 8 after it came: it stays theirs" "0-7,9-31 0" "$(online) $(journals)"
+
 # ---- what cannot be put back -----------------------------------------------------------------
 
 tree_2s stuck

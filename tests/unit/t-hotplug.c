@@ -527,6 +527,49 @@ static void test_quarrel(void)
 	scene_close(&scene);
 }
 
+/* Somebody takes one of the CPUs before its turn: it is theirs, whatever becomes of the others. */
+static void test_taken(enum outcome expected)
+{
+	bool is_failing = expected == OUTCOME_ROLLED_BACK;
+	struct scene scene;
+
+	open_scene(&scene);
+	fake_add((struct fake_rule){ .event = FAKE_MEDDLE,
+				     .cpu = 7,
+				     .direction = FAKE_DOWN,
+				     .other = 5,
+				     .is_online = false });
+	if (is_failing)
+		fail_cpu(4, FAKE_DOWN, EIO, 0);
+	is_outcome(scene_take(&scene), expected, "somebody takes a CPU before its turn");
+	is_str(fake.log,
+	       is_failing ? "rcu=1 cpu7=0 cpu6=0 cpu4!0 cpu6=1 cpu7=1 rcu=0"
+			  : "rcu=1 cpu7=0 cpu6=0 cpu4=0 rcu=0",
+	       "%s: it is not written to", scene_outcome(expected));
+	is_str(fake_online(), is_failing ? "0-4,6-7" : "0-3", "%s: it stays off",
+	       scene_outcome(expected));
+	is_str(scene_claim(SCENE_ID), is_failing ? "none" : "4,6-7", "%s: no journal claims it",
+	       scene_outcome(expected));
+	is_str(scene_changed(&scene), is_failing ? "" : "4,6-7", "%s: it is no change of ours",
+	       scene_outcome(expected));
+	scene_close(&scene);
+}
+
+/* The same, and they bring it back: it is part of what was asked for, and then it is ours. */
+static void test_taken_and_back(void)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	fake_add((struct fake_rule){ .event = FAKE_MEDDLE, .cpu = 7, .other = 5 });
+	fake_add((struct fake_rule){
+		.event = FAKE_MEDDLE, .cpu = 4, .other = 5, .is_online = true });
+	is_outcome(scene_take(&scene), OUTCOME_DONE, "somebody takes a CPU and brings it back");
+	is_str(fake.log, "rcu=1 cpu7=0 cpu6=0 cpu4=0 cpu5=0 rcu=0", "then it is taken");
+	is_str(scene_claim(SCENE_ID), "4-7", "and claimed");
+	scene_close(&scene);
+}
+
 /* The set is read again before the first CPU is written to: one that went meanwhile was not ours.
  */
 static void test_late_stale(enum on_error on_error)
@@ -943,6 +986,9 @@ static void test_masks(void)
 	test_wrong_error();
 	test_brought_back(1, OUTCOME_DONE);
 	test_quarrel();
+	test_taken(OUTCOME_DONE);
+	test_taken(OUTCOME_ROLLED_BACK);
+	test_taken_and_back();
 	test_late_stale(ON_ERROR_ROLLBACK);
 	test_late_stale(ON_ERROR_STOP);
 	test_late_stale(ON_ERROR_CONTINUE);

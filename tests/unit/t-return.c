@@ -112,6 +112,38 @@ static void test_drift_meanwhile(void)
 	is_state("0-7", "none", "one came by itself");
 }
 
+/* One that somebody takes as it comes is told, and not fought for; it can be asked for again. */
+static void test_taken_meanwhile(void)
+{
+	begin();
+	fake_add((struct fake_rule){ .event = FAKE_MEDDLE,
+				     .cpu = 5,
+				     .direction = FAKE_UP,
+				     .times = 1,
+				     .other = 5,
+				     .is_online = false });
+	bring_back(SCENE_ID, NULL, OUTCOME_FAILED, "rcu=1 cpu4=1 cpu6=1 cpu5=1 cpu7=1 rcu=0",
+		   "one was taken as it came");
+	is_state("0-4,6-7", "5", "one was taken as it came");
+	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu5=1 rcu=0", "it is asked for again");
+	is_state("0-7", "none", "it is asked for again");
+}
+
+/* One that somebody takes after it has come stays theirs. */
+static void test_taken_after(void)
+{
+	begin();
+	fake_add((struct fake_rule){ .event = FAKE_MEDDLE,
+				     .cpu = 6,
+				     .direction = FAKE_UP,
+				     .times = 1,
+				     .other = 4,
+				     .is_online = false });
+	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu4=1 cpu6=1 cpu5=1 cpu7=1 rcu=0",
+		   "one was taken after it came");
+	is_state("0-3,5-7", "none", "one was taken after it came");
+}
+
 /* CPUs that were off before the operation are not touched. */
 static void test_off_before(void)
 {
@@ -447,6 +479,8 @@ int main(void)
 	test_scope();
 	test_drift();
 	test_drift_meanwhile();
+	test_taken_meanwhile();
+	test_taken_after();
 	test_off_before();
 	test_claims(true);
 	test_claims(false);
