@@ -289,6 +289,32 @@ struct process {
 };
 
 /*
+ * A cpuset may have changed since it was read, as where somebody makes a partition of its CPUs. A
+ * thread that only looks pinned by that has the mask of the cpuset as it was, as far as is known
+ * here: what it has at this moment must not be given back to it as a wish. Returns 0 or -ENOMEM.
+ */
+static int forgive_cpuset(const struct walk *walk, struct task *task)
+{
+	const struct cgroups *cgroups = walk->cgroups;
+	_cleanup_cpus_ hwloc_bitmap_t now = hwloc_bitmap_alloc();
+	char path[PATH_MAX];
+
+	if (!now)
+		return -ENOMEM;
+	if (cgroups_path(cgroups, task->cgroup->path, cgroups_effective_file(cgroups), path,
+			 sizeof(path)) ||
+	    root_read_cpulist(walk->root, walk->machine->nr_cpus - 1, now, "%s", path) ||
+	    hwloc_bitmap_isequal(now, task->cgroup->effective))
+		return 0;
+	if (hwloc_bitmap_and(now, now, walk->machine->online) < 0)
+		return -ENOMEM;
+	return hwloc_bitmap_isincluded(now, task->mask) &&
+			       hwloc_bitmap_or(task->mask, task->mask, task->cgroup->effective) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+/*
  * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of
  * its own (v1, and threaded cgroups of v2), and is asked.
  */
@@ -308,7 +334,10 @@ static int read_thread(struct walk *walk, struct process *process, pid_t tid)
 	task.cgroup = process->cgroup;
 	if (process->pid != tid && task_is_pinned(&task, walk->machine))
 		task.cgroup = read_cgroup(walk->root, walk->cgroups, tid);
-	r = add_task(&walk->tasks, &task);
+	if (task.cgroup && task_is_movable(&task) && task_is_pinned(&task, walk->machine))
+		r = forgive_cpuset(walk, &task);
+	if (!r)
+		r = add_task(&walk->tasks, &task);
 	if (r)
 		hwloc_bitmap_free(task.mask);
 	return r;
