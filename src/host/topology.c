@@ -19,6 +19,9 @@
 #define CPU_DIR	 "sys/devices/system/cpu"
 #define NODE_DIR "sys/devices/system/node"
 
+/* Files that differ are read again so often before they are believed to. */
+#define READS 5
+
 extern char **environ;
 
 /* ---- the kernel's files ------------------------------------------------------------------ */
@@ -572,7 +575,7 @@ static int find_contradictions(const struct root *root, struct machine *machine)
 	return r ? r : compare_packages(root, machine);
 }
 
-int topology_read_machine(const struct root *root, struct machine *ret_machine)
+static int read_once(const struct root *root, struct machine *ret_machine)
 {
 	_cleanup_(machine_free) struct machine machine = { 0 };
 	int r = alloc_sets(&machine);
@@ -597,6 +600,21 @@ int topology_read_machine(const struct root *root, struct machine *ret_machine)
 	*ret_machine = machine;
 	machine = (struct machine){ 0 };
 	return 0;
+}
+
+/* Files that contradict each other may have been read while a CPU went or came. */
+int topology_read_machine(const struct root *root, struct machine *ret_machine)
+{
+	struct machine machine;
+	int r = read_once(root, &machine);
+
+	for (int i = 1; !r && machine.nr_contradictions && i < READS; i++) {
+		machine_free(&machine);
+		r = read_once(root, &machine);
+	}
+	if (!r)
+		*ret_machine = machine;
+	return r;
 }
 
 /* ---- the kernel's caches ----------------------------------------------------------------- */

@@ -171,6 +171,12 @@ new_rules "cpu28 vanish sys-open 1"
 krun --socket 1
 err_says "CPU 28 leaves meanwhile" 'changed'
 
+tree_2s moving
+new_rules "cpu28 vanish file-read 5"
+krun --socket 1 --json
+verdict "CPU 28 leaves while files are compared" 0 'done' as-asked
+json_is "CPU 28 leaves while files are compared: they are read again" .result.offlined 8-15,24-27,29-31
+
 # ---- all reasons at once ---------------------------------------------------------------------
 
 tree_2s many --cpu0-online --no-online 3,20 --cmdline "nohz_full=8-15,24-31"

@@ -22,7 +22,7 @@
  * online, bulk (offline, by a write for several), write (any value) or open (for writing). ACTION is the name of an errno, "stays" (the write
  * succeeds and nothing changes), "delay:SECONDS" or "until:PATH" (waits for that file, at most a minute). The
  * first rule with an errno or "stays" decides; all waits before it happen. EVENT is cpu-write, sys-open (for
- * writing, below sys) or online-read (the mask of online CPUs is opened).
+ * writing, below sys), online-read (the mask of online CPUs is opened) or file-read (cpuN/online is).
  *
  * A line of the log: "VERB PATH VALUE ANSWER rcu=VALUE journals=N", VERB being write, self, or wait where one
  * is begun. With CPUOFF_SHIM_KIN=no the masks of siblings are left alone, which saves time on huge machines.
@@ -62,7 +62,7 @@ typedef unsigned char cpuset[MAX_CPUS];
 /* Shared by all processes: lies in a file. */
 struct state {
 	int used[MAX_RULES];
-	int nr_cpu_writes, nr_sys_opens, nr_online_reads;
+	int nr_cpu_writes, nr_sys_opens, nr_online_reads, nr_file_reads;
 };
 
 /* ---- files, by system calls alone: what is intercepted must not be called from here --------------- */
@@ -629,6 +629,7 @@ static void run_events(const char *event)
 	fd = state_lock(&state);
 	counter = !strcmp(event, "cpu-write") ? &state.nr_cpu_writes :
 		  !strcmp(event, "sys-open")  ? &state.nr_sys_opens :
+		  !strcmp(event, "file-read") ? &state.nr_file_reads :
 						&state.nr_online_reads;
 	++*counter;
 	state_save(fd, &state);
@@ -938,6 +939,8 @@ static int opened(int fd, int flags)
 	if ((flags & O_ACCMODE) == O_RDONLY) {
 		if (!strcmp(path, CPU_DIR "/online"))
 			run_events("online-read");
+		else if (!fnmatch(CPU_DIR "/cpu*/online", path, FNM_PATHNAME))
+			run_events("file-read");
 		return fd;
 	}
 	if (!strncmp(path, "sys/", 4))
