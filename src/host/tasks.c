@@ -790,12 +790,13 @@ static const char *find_due(const struct step *step, const struct step_env *env,
 			    const struct item *item, bool is_kernel, const char *list)
 {
 	const struct item *other = env_find_other(env, step->kind, item->id, item->stamp, NULL);
-	bool is_moved =
-		!strcmp(env->own->evacuation, "affinity") && strcmp(item->before, item->after);
+	bool is_narrowed = strcmp(item->before, item->after);
+	bool is_moved = is_narrowed && !strcmp(env->own->evacuation, "affinity");
 
 	if (!strcmp(list, item->before))
 		return NULL;
-	if (!(is_moved && !strcmp(list, item->after)) &&
+	/* beside a partition the kernel puts those that were inside of it there, too */
+	if (!(is_narrowed && !strcmp(list, item->after)) &&
 	    !looks_unpinned(env, (pid_t)item->id, list) && !was_reset(env, is_kernel, list))
 		return NULL;
 	if (!other)
