@@ -261,6 +261,80 @@ until_online_differs() {
 	done
 }
 
+# held ACT COMMAND... - run the command in the background, stop it once its first CPU has gone
+# or come, call ACT, let it go on and wait for its end; $at is what was online meanwhile
+held() {
+	act=$1
+	shift
+	was=$(online)
+	run_bg "$@"
+	until_online_differs "$was"
+	kill -STOP $pid
+	# Its child may be at the next one
+	usleep 300000
+	at=$(online)
+	$act
+	kill -CONT $pid
+	reap
+}
+
+# beside WHAT [--from-change] COMMAND... - run the command while the function WHAT is called again
+# and again, from the beginning or from its first change of a CPU on; $rounds is how often. A
+# minute is a hang, and killed
+beside() {
+	what=$1
+	shift
+	from=
+	[ "$1" != --from-change ] || { from=$1 && shift; }
+	rm -f /tmp/stop
+	echo 0 >/tmp/rounds
+	was=$(online)
+	run_bg timeout -s KILL 60 "$@"
+	[ -z "$from" ] || until_online_differs "$was"
+	(
+		n=0
+		while [ ! -e /tmp/stop ]; do
+			$what
+			n=$((n + 1))
+		done 2>/dev/null
+		echo $n >/tmp/rounds
+	) &
+	other=$!
+	reap
+	touch /tmp/stop
+	wait $other
+	rounds=$(cat /tmp/rounds)
+}
+
+# state_of CPU... - what these are: on, off or mixed
+state_of() {
+	states=
+	for cpu; do
+		read -r state <"$C/cpu$cpu/online"
+		states=$states$state
+	done
+	case $states in
+	*01* | *10*) echo mixed ;;
+	*0*) echo off ;;
+	*) echo on ;;
+	esac
+}
+
+# agree DESCRIPTION CPU... - whether exit status, document and machine agree on these CPUs of the
+# target, which nobody else has touched
+agree() {
+	what=$1
+	shift
+	seen=$(state_of "$@")
+	case "$rc $(json '"\(.exit_status) \(.action) \(.machine)"' 2>&1)" in
+	"0 0 offline as-asked") wanted=off ;;
+	"0 0 restore as-asked" | "1 1 offline as-before") wanted=on ;;
+	"3 3 "*" as-before" | "5 5 "*" in-between") wanted=$seen ;;
+	*) wanted="another exit status or verdict" ;;
+	esac
+	is "$what: exit $rc, and so it is" "$seen" "$wanted"
+}
+
 # plug_cpu CPU SOCKET CORE THREAD - put a CPU into the machine, by the monitor of the
 # guest's own qemu: only with "# hotplug"
 plug_cpu() {
