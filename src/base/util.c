@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* util.c - cleanup attributes and the few helpers that every room uses */
+#include "config.h"
+
 #include "base/util.h"
 
 #include <errno.h>
@@ -180,10 +182,40 @@ void util_sleep(double seconds)
 		;
 }
 
+#ifdef HAVE_STRERRORNAME_NP
+static const char *find_errno_name(int errno_value)
+{
+	return strerrorname_np(errno_value);
+}
+#else
+/* What the kernel's files answer, and what reading and starting programs may. */
+static const char *find_errno_name(int errno_value)
+{
+#define NAMED(name) [name] = #name
+	static const char *const names[] = {
+		NAMED(EPERM),	  NAMED(ENOENT),       NAMED(ESRCH),	    NAMED(EINTR),
+		NAMED(EIO),	  NAMED(ENXIO),	       NAMED(E2BIG),	    NAMED(ENOEXEC),
+		NAMED(EBADF),	  NAMED(ECHILD),       NAMED(EAGAIN),	    NAMED(ENOMEM),
+		NAMED(EACCES),	  NAMED(EFAULT),       NAMED(EBUSY),	    NAMED(EEXIST),
+		NAMED(EXDEV),	  NAMED(ENODEV),       NAMED(ENOTDIR),	    NAMED(EISDIR),
+		NAMED(EINVAL),	  NAMED(ENFILE),       NAMED(EMFILE),	    NAMED(ETXTBSY),
+		NAMED(EFBIG),	  NAMED(ENOSPC),       NAMED(EROFS),	    NAMED(EPIPE),
+		NAMED(ERANGE),	  NAMED(EDEADLK),      NAMED(ENAMETOOLONG), NAMED(ENOSYS),
+		NAMED(ENOTEMPTY), NAMED(ELOOP),	       NAMED(ENODATA),	    NAMED(ETIME),
+		NAMED(EPROTO),	  NAMED(EOVERFLOW),    NAMED(EUCLEAN),	    NAMED(EOPNOTSUPP),
+		NAMED(ETIMEDOUT), NAMED(ECONNREFUSED), NAMED(EALREADY),	    NAMED(ESTALE),
+		NAMED(EDQUOT),	  NAMED(ECANCELED),
+	};
+#undef NAMED
+
+	return errno_value > 0 && errno_value < (int)ARRAY_SIZE(names) ? names[errno_value] : NULL;
+}
+#endif
+
 const char *util_errno_name(int errno_value)
 {
 	static char other[32];
-	const char *name = strerrorname_np(errno_value);
+	const char *name = find_errno_name(errno_value);
 
 	if (name)
 		return name;

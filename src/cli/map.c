@@ -48,12 +48,15 @@ static struct cell make_cell(const struct machine *machine, const struct journal
 	return cell;
 }
 
+static int compare_numbers(unsigned long a, unsigned long b)
+{
+	return (a > b) - (a < b);
+}
+
 /* Numbers in order, what is not known last. */
 static int compare_ids(long a, long b)
 {
-	unsigned long x = (unsigned long)a, y = (unsigned long)b;
-
-	return (x > y) - (x < y);
+	return compare_numbers((unsigned long)a, (unsigned long)b);
 }
 
 static int compare_groups(const struct cell *a, const struct cell *b)
@@ -73,8 +76,8 @@ static int compare_cells(const void *one, const void *other)
 	if (!order)
 		order = compare_ids(a->core_key, b->core_key);
 	if (!order)
-		order = compare_ids(a->thread, b->thread);
-	return order ? order : compare_ids(a->cpu, b->cpu);
+		order = compare_numbers(a->thread, b->thread);
+	return order ? order : compare_numbers(a->cpu, b->cpu);
 }
 
 size_t map_core_length(const struct map *map, size_t first, size_t end)

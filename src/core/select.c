@@ -700,7 +700,7 @@ static int check_sockets(struct context *ctx, const struct selector *selector,
 	if (!sockets)
 		return -ENOMEM;
 	cpus_foreach(id, ids) {
-		int r = sockets_of_id(ctx, selector->kind, scope, id, sockets, &is_ambiguous);
+		int r = sockets_of_id(ctx, selector->kind, scope, (long)id, sockets, &is_ambiguous);
 
 		if (r)
 			return r;
@@ -971,7 +971,7 @@ static int match_apicid(struct context *ctx, const struct selector *selector, st
 	if (is_over || !cpus_is_empty(missing))
 		return reject_missing(ctx, SELECT_APICID, &anywhere, missing, is_over, existing);
 	cpus_foreach(id, ids)
-		if (set_add(match->cpus, cpu_of_apicid(ctx, id)))
+		if (set_add(match->cpus, cpu_of_apicid(ctx, (long)id)))
 			return -ENOMEM;
 	return 0;
 }

@@ -124,11 +124,13 @@ static int wait_gone(const struct step_env *env,
 static void fail(struct step_env *env, struct item *item, int r, int log)
 {
 	const char *object = strrchr(item->object, '('), *line = "";
-	_cleanup_free_ char *text = log >= 0 ? kmsg_read(log) : NULL;
-	size_t length;
+	_cleanup_free_ char *text = log >= 0 ? kmsg_read(log) : NULL, *name = NULL;
+	size_t length = 0;
 
 	object = object ? object + 1 : name_of(item->object);
-	length = kmsg_find(text, CPU_NONE, strndupa(object, strcspn(object, ")")), &line);
+	name = strndup(object, strcspn(object, ")"));
+	if (name)
+		length = kmsg_find(text, CPU_NONE, name, &line);
 	if (!length)
 		length = kmsg_find(text, CPU_NONE, "ject", &line);
 	item->state = STATE_FAILED;

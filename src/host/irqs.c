@@ -63,7 +63,7 @@ static const char *handlers_next(struct handlers *handlers)
 		const struct dirent64 *entry = (const void *)(handlers->buffer + handlers->at);
 
 		if (handlers->at >= handlers->length) {
-			handlers->length = getdents64(handlers->fd, handlers->buffer,
+			handlers->length = getdents64(handlers->fd, (void *)handlers->buffer,
 						      sizeof(handlers->buffer));
 			handlers->at = 0;
 			if (handlers->length <= 0)

@@ -121,8 +121,8 @@ static void *probe(void *data)
 		int64_t delay;
 
 		next += PERIOD;
-		ts.tv_sec = next / NS_PER_S;
-		ts.tv_nsec = next % NS_PER_S;
+		ts.tv_sec = (time_t)(next / NS_PER_S);
+		ts.tv_nsec = (long)(next % NS_PER_S);
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 			;
 		clock_gettime(CLOCK_MONOTONIC, &ts);

@@ -35,12 +35,14 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -479,6 +481,18 @@ static void eject(const char *path, bool is_out)
 
 /* ---- state, log, rules --------------------------------------------------------------------------- */
 
+/* The file is the same for programs of another byte order. */
+static void swap_bytes(struct state *state)
+{
+	uint32_t word;
+
+	for (char *at = (char *)state; at < (char *)(state + 1); at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		word = htole32(word);
+		memcpy(at, &word, sizeof(word));
+	}
+}
+
 static int state_lock(struct state *state)
 {
 	char path[PATH_MAX];
@@ -489,12 +503,16 @@ static int state_lock(struct state *state)
 		abort();
 	if (read(fd, state, sizeof(*state)) < 0)
 		abort();
+	swap_bytes(state);
 	return fd;
 }
 
 static void state_save(int fd, const struct state *state)
 {
-	if (lseek(fd, 0, SEEK_SET) < 0 || real_write(fd, state, sizeof(*state)) < 0)
+	struct state swapped = *state;
+
+	swap_bytes(&swapped);
+	if (lseek(fd, 0, SEEK_SET) < 0 || real_write(fd, &swapped, sizeof(swapped)) < 0)
 		abort();
 }
 
@@ -885,6 +903,7 @@ ssize_t pwrite(int fd, const void *data, size_t length, off_t offset)
 	return path ? kernel_write(fd, path, data, length) : NEXT(pwrite)(fd, data, length, offset);
 }
 
+#ifdef __GLIBC__ /* of others they are the same */
 ssize_t pwrite64(int fd, const void *data, size_t length, off64_t offset)
 {
 	char buffer[PATH_MAX];
@@ -892,6 +911,7 @@ ssize_t pwrite64(int fd, const void *data, size_t length, off64_t offset)
 
 	return path ? kernel_write(fd, path, data, length) : NEXT(pwrite64)(fd, data, length, offset);
 }
+#endif
 
 ssize_t writev(int fd, const struct iovec *parts, int nr)
 {
@@ -1004,27 +1024,41 @@ static mode_t mode_of(int flags, va_list ap)
 		return open_any(dir, path, flags, mode);                                           \
 	}
 
+#define DEFINE_PRCTL(name)                                                                         \
+	int name(int option, ...)                                                                  \
+	{                                                                                          \
+		int answer;                                                                        \
+		va_list ap;                                                                        \
+                                                                                                   \
+		va_start(ap, option);                                                              \
+		answer = prctl_any(option, ap);                                                    \
+		va_end(ap);                                                                        \
+		return answer;                                                                     \
+	}
+
 /* Of the five arguments those that are not given are not looked at. */
-int prctl(int option, ...)
+static int prctl_any(int option, va_list ap)
 {
 	unsigned long a[4];
-	va_list ap;
 
 	if (option == PR_SET_NO_NEW_PRIVS && getenv("CPUOFF_SHIM_SANDBOX")) {
 		errno = EPERM;
 		return -1;
 	}
-	va_start(ap, option);
 	for (size_t i = 0; i < sizeof(a) / sizeof(a[0]); i++)
 		a[i] = va_arg(ap, unsigned long);
-	va_end(ap);
 	return (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 }
 
+int __prctl_time64(int option, ...);
+DEFINE_PRCTL(prctl)
+DEFINE_PRCTL(__prctl_time64)
 DEFINE_OPEN(open)
-DEFINE_OPEN(open64)
 DEFINE_OPENAT(openat)
+#ifdef __GLIBC__
+DEFINE_OPEN(open64)
 DEFINE_OPENAT(openat64)
+#endif
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags);

@@ -102,10 +102,10 @@ static void read_cpu(struct machine *machine, unsigned int cpu)
 		.is_online = fake.online[cpu],
 		.has_online_file = cpu > 0,
 		.has_topology = fake.online[cpu],
-		.socket = cpu / 4,
+		.socket = (long)cpu / 4,
 		.die = 0,
-		.core = cpu / 2,
-		.node = cpu / 4,
+		.core = (long)cpu / 2,
+		.node = (long)cpu / 4,
 		.thread = cpu % 2,
 		.siblings = hwloc_bitmap_alloc(),
 	};

@@ -19,7 +19,7 @@ static bool is_on;
 static size_t nr_seen, failing_nr; /* failing_nr 0: all */
 
 /* Returns true where this allocation has to fail. */
-static bool note(void)
+__attribute__((unused)) static bool note(void)
 {
 	if (!is_on)
 		return false;
@@ -50,7 +50,7 @@ __attribute__((constructor)) static void install(void)
 	__sanitizer_install_malloc_and_free_hooks(seen, freed);
 }
 
-#else
+#elif defined(__GLIBC__) /* others cannot be asked for what lies behind */
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t nr, size_t size);

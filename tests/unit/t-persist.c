@@ -36,10 +36,10 @@ static void make_machine(void)
 	for (unsigned int cpu = 0; cpu < NR_CPUS; cpu++)
 		cpus[cpu] = (struct cpu){ .is_present = true,
 					  .is_online = true,
-					  .socket = cpu / 2,
-					  .core = cpu % 2,
+					  .socket = (long)cpu / 2,
+					  .core = (long)cpu % 2,
 					  .die = 0,
-					  .node = cpu / 2 };
+					  .node = (long)cpu / 2 };
 	write_cpuinfo("M");
 }
 

@@ -256,7 +256,7 @@ static void add_places(struct world *world)
 		hwloc_bitmap_set_range(world->machine.nodes[i].cpus, 2 * i, (int)(2 * i + 1));
 	}
 	for (unsigned int cpu = 0; cpu < NR_CPUS; cpu++)
-		world->machine.cpus[cpu].socket = cpu / 4;
+		world->machine.cpus[cpu].socket = (long)cpu / 4;
 }
 
 static void add_contradiction(struct world *world, const char *cpus)

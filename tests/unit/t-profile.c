@@ -199,7 +199,7 @@ static void test_room(void)
 		profile_add_step(profile, "kind", false, i, i + 1);
 	}
 	for (unsigned int i = 0; i < 10; i++)
-		enter(1, i, "deep", i);
+		enter(1, (long)i, "deep", i);
 	nr_allocated = guard_end();
 	if (guard_can_see())
 		is_int((long long)nr_allocated, 0, "adding allocates nothing");

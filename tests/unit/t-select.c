@@ -79,7 +79,7 @@ int topology_read_apicids(const struct root *root, const struct machine *machine
 
 	(void)root;
 	for (unsigned int cpu = 0; ids && cpu < machine->nr_cpus; cpu++)
-		ids[cpu] = machine->cpus[cpu].is_online ? 2L * cpu : CPU_ID_NONE;
+		ids[cpu] = machine->cpus[cpu].is_online ? 2 * (long)cpu : CPU_ID_NONE;
 	*ret_ids = ids;
 	return ids ? 0 : -ENOMEM;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "guard.h"
@@ -345,23 +346,43 @@ static void test_without_memory(void)
 
 static int refused; /* what a sandbox does not allow prctl(2) to do */
 
-int __real_prctl(int option, ...);
 int __wrap_prctl(int option, ...);
+int __wrap___prctl_time64(int option, ...);
 
-int __wrap_prctl(int option, ...)
+static int filter_prctl(int option, va_list ap)
 {
 	unsigned long a[4];
-	va_list ap;
 
-	va_start(ap, option);
 	for (size_t i = 0; i < ARRAY_SIZE(a); i++)
 		a[i] = va_arg(ap, unsigned long);
-	va_end(ap);
 	if (option && option == refused) {
 		errno = EPERM;
 		return -1;
 	}
-	return __real_prctl(option, a[0], a[1], a[2], a[3]);
+	return (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+}
+
+int __wrap_prctl(int option, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, option);
+	r = filter_prctl(option, ap);
+	va_end(ap);
+	return r;
+}
+
+/* Its name where long has 32 bits and times have 64. */
+int __wrap___prctl_time64(int option, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, option);
+	r = filter_prctl(option, ap);
+	va_end(ap);
+	return r;
 }
 
 /* A line of /proc/PID/status, in hexadecimal. */
