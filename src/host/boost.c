@@ -56,7 +56,7 @@ static unsigned int find_worker_cpu(const struct machine *machine)
 /* "other nice 0". False where the policy is none of ours to change, or the thread has ended. */
 static bool format_before(pid_t tid, char *text, size_t size)
 {
-	int policy = sched_getscheduler(tid), nice;
+	int priority, policy = tasks_read_policy(tid, &priority), nice;
 
 	errno = 0;
 	nice = getpriority(PRIO_PROCESS, (id_t)tid);
@@ -109,9 +109,9 @@ static pid_t find_thread(const struct step_env *env, const struct item *item)
 
 static int set_policy(pid_t tid, int policy, int priority)
 {
-	const struct sched_param param = { .sched_priority = priority };
+	int r = tasks_set_policy(tid, policy, priority);
 
-	return sched_setscheduler(tid, policy, &param) < 0 && errno != ESRCH ? -errno : 0;
+	return r == -ESRCH ? 0 : r;
 }
 
 /* It only makes things faster: where a thread cannot be changed, the operation goes on without. */
@@ -136,11 +136,10 @@ static int apply(struct step *step, struct step_env *env)
 static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
 {
 	pid_t tid = find_thread(env, item);
-	struct sched_param param;
+	int priority;
 
 	(void)step;
-	if (tid < 0 || sched_getscheduler(tid) != SCHED_FIFO || sched_getparam(tid, &param) ||
-	    param.sched_priority != PRIORITY)
+	if (tid < 0 || tasks_read_policy(tid, &priority) != SCHED_FIFO || priority != PRIORITY)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
 		if (!strncmp(item->before, policies[i].name, strcspn(item->before, " ")))

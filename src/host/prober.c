@@ -227,7 +227,6 @@ static int create(struct prober *prober, struct thread *thread, char *stack)
 
 static int start_thread(struct prober *prober, size_t nr, unsigned int cpu, hwloc_bitmap_t place)
 {
-	const struct sched_param param = { .sched_priority = PRIORITY };
 	struct thread *thread = &prober->threads[nr];
 	int r = create(prober, thread, prober->memory + nr * STACK_SIZE);
 
@@ -236,7 +235,7 @@ static int start_thread(struct prober *prober, size_t nr, unsigned int cpu, hwlo
 	if (hwloc_bitmap_only(place, cpu))
 		return -ENOMEM;
 	r = tasks_set_mask(thread->tid, place);
-	if (!r && sched_setscheduler(thread->tid, SCHED_FIFO, &param))
+	if (!r && tasks_set_policy(thread->tid, SCHED_FIFO, PRIORITY))
 		prober->is_realtime = false;
 	return r;
 }

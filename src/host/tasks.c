@@ -498,6 +498,31 @@ bool tasks_is_same(const struct root *root, pid_t tid, unsigned long long start)
 	return !read_stat(root, tid, &fields) && fields.start == start;
 }
 
+/* ---- policies ---------------------------------------------------------------------------- */
+
+/* What the kernel takes: struct sched_param of a C library may hold more. */
+struct parameters {
+	int priority;
+};
+
+int tasks_set_policy(pid_t tid, int policy, int priority)
+{
+	const struct parameters parameters = { .priority = priority };
+
+	return syscall(SYS_sched_setscheduler, tid, policy, &parameters) < 0 ? -errno : 0;
+}
+
+int tasks_read_policy(pid_t tid, int *ret_priority)
+{
+	struct parameters parameters;
+	long policy = syscall(SYS_sched_getscheduler, tid);
+
+	if (policy < 0 || syscall(SYS_sched_getparam, tid, &parameters) < 0)
+		return -errno;
+	*ret_priority = parameters.priority;
+	return (int)policy;
+}
+
 /* ---- masks ------------------------------------------------------------------------------- */
 
 static int write_words(pid_t tid)

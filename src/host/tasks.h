@@ -72,6 +72,13 @@ int tasks_move_self(hwloc_const_bitmap_t cpus) _must_check_;
 /* sched_setaffinity(2) with a mask of any size. Returns 0 or -errno. */
 int tasks_set_mask(pid_t tid, hwloc_const_bitmap_t mask) _must_check_;
 
+/*
+ * sched_setscheduler(2), sched_getscheduler(2) and sched_getparam(2), which the functions of these
+ * names do not call in every C library (musl: ENOSYS). Return 0, or the policy, or -errno.
+ */
+int tasks_set_policy(pid_t tid, int policy, int priority) _must_check_;
+int tasks_read_policy(pid_t tid, int *ret_priority) _must_check_;
+
 /* The record of masks that the kernel may break, and the evacuation where there is no partition. */
 extern const struct step_kind tasks_affinity_kind;
 

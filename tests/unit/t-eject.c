@@ -84,6 +84,15 @@ static void is_told(const char *rule, const char *words, const char *what)
 		diag("%s", finding ? finding->message : "nothing");
 }
 
+/* The C library's word for it */
+static void is_busy(const char *object, const char *what)
+{
+	_cleanup_free_ char *words =
+		util_asprintf("%s was not ejected: %s", object, strerror(EBUSY));
+
+	is_told("eject-failed", words, what);
+}
+
 /* ---- planning ---------------------------------------------------------------------------- */
 
 static void test_plan(void)
@@ -182,8 +191,7 @@ static void test_online(void)
 	is_state(0, STATE_FAILED, "one is online");
 	is_state(1, STATE_PLANNED, "one is online, and the other is not tried");
 	is_str(ejected(7), "", "it is not ejected");
-	is_told("eject-failed", "cpu 7 (LNXCPU:07) was not ejected: Device or resource busy",
-		"one is online");
+	is_busy("cpu 7 (LNXCPU:07)", "one is online");
 	is_int(tree.env.interrupts_allowed, 0, "a signal still counts");
 	end();
 }
@@ -226,8 +234,7 @@ static void test_containers(void)
 	is_int(tree_plan(&tree, &eject_containers_kind), 0, "planned");
 	is_int(tree_apply(&tree), 0, "CPUs are still in it");
 	is_state(0, STATE_FAILED, "CPUs are still in it");
-	is_told("eject-failed", "ACPI0004:01 was not ejected: Device or resource busy",
-		"CPUs are still in it");
+	is_busy("ACPI0004:01", "CPUs are still in it");
 	is_str(tree_read(&tree, FIRMWARE "/ACPI0004:01/eject"), "", "it is not asked");
 	end();
 	begin("4-7");
