@@ -28,8 +28,10 @@ void progress_init(const struct options *options, struct progress_line *ret_line
 
 void progress_clear(struct progress_line *line)
 {
-	if (line->is_drawn)
+	if (line->is_drawn) {
 		fputs("\r\033[K", stderr);
+		fflush(stderr); /* what comes next may go to stdout */
+	}
 	line->is_drawn = false;
 }
 

@@ -166,6 +166,10 @@ typed 80 --cpu 26-31 --quiet
 ok "--quiet is silent" not test -s "$out"
 typed 80 --restore --no-progress
 is "--no-progress" "" "$(phases)"
+typed 80 --cpu 10,26 --migrate=none
+tr '\r' '\n' <"$work/typed" >"$out"
+ok "the result has a line of its own" grep -q -E "^$escape\[K($escape\[[0-9;]*m)*2 CPUs are offline: 10,26" "$out"
+typed 80 --restore
 TERM=dumb
 typed 80 --cpu 26-31
 ok "a dumb terminal has no line that is written over" not grep -q "$escape" "$work/typed"
