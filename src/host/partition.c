@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "host/evacuations.h"
-#include "host/hotplug.h"
 #include "host/writer.h"
 
 #define NAME "cpuoff"
@@ -152,16 +151,15 @@ static void find_parent(const char *path, char parent[PATH_MAX])
 
 /* ---- is it in force? --------------------------------------------------------------------- */
 
-int partition_check(const struct step_env *env)
+int partition_check(const struct step_env *env, struct online_mask *ret_mask)
 {
-	static struct online_mask mask;
-	static char ours[sizeof(mask.text)], roots[sizeof(mask.text)];
+	static char ours[sizeof(ret_mask->text)], roots[sizeof(ret_mask->text)];
 	char state[128], parent[PATH_MAX];
 	unsigned int cpu;
-	int r;
+	int r, mask_r;
 
 	if (!env->partition)
-		return 0;
+		return hotplug_read_online(env, ret_mask);
 	find_parent(env->partition, parent);
 	r = read_file(env->root, env->partition, "cpuset.cpus.partition", state, sizeof(state));
 	if (!r)
@@ -169,12 +167,13 @@ int partition_check(const struct step_env *env)
 			      sizeof(ours));
 	if (!r)
 		r = read_file(env->root, parent, "cpuset.cpus.effective", roots, sizeof(roots));
-	if (!r)
-		r = hotplug_read_online(env, &mask);
+	mask_r = hotplug_read_online(env, ret_mask);
+	if (mask_r)
+		return mask_r;
 	if (r || strcmp(state, "isolated"))
 		return -ECANCELED;
 	cpus_foreach(cpu, env->target)
-		if (cpus_text_has(mask.text, cpu) &&
+		if (cpus_text_has(ret_mask->text, cpu) &&
 		    (!cpus_text_has(ours, cpu) || cpus_text_has(roots, cpu)))
 			return -ECANCELED;
 	return 0;
@@ -290,6 +289,7 @@ static int make_cgroup(const struct step_env *env, const char *cgroup, const cha
 
 static int apply_partition(struct step *step, struct step_env *env)
 {
+	static struct online_mask mask;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < step->nr_items; i++) {
@@ -306,7 +306,7 @@ static int apply_partition(struct step *step, struct step_env *env)
 		item->error = -r;
 	}
 	if (!r)
-		r = partition_check(env);
+		r = partition_check(env, &mask);
 	if (!r)
 		return 0;
 	/* It serves nobody now; its way is not open here, and another one may be. */

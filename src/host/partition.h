@@ -10,6 +10,7 @@
 
 #include "base/step.h"
 #include "host/cgroups.h"
+#include "host/hotplug.h"
 
 /* Our partition, in force while CPUs change state. */
 extern const struct step_kind partition_kind;
@@ -32,10 +33,10 @@ const char *partition_why_not(const struct step_env *env, char *buffer, size_t s
 
 /*
  * Reads off its files that our partition is in force: "isolated" and a write that succeeded prove
- * nothing, the effective CPUs, ours and the root's, do. Returns 0, also where none was made;
- * -ECANCELED where it is not.
+ * nothing, the effective CPUs, ours and the root's, do. @ret_mask is read as well, last. Returns 0,
+ * also where none was made; -ECANCELED where it is not in force; or -errno of the mask.
  */
-int partition_check(const struct step_env *env) _must_check_;
+int partition_check(const struct step_env *env, struct online_mask *ret_mask) _must_check_;
 
 /* True where some survivor is left to the root cgroup: not all of them sit in partitions of others.
  */

@@ -30,11 +30,11 @@ int sequential_check_unchanged(const struct step *step, const struct step_env *e
 	return r;
 }
 
-int sequential_check_next(const struct step_env *env)
+int sequential_check_next(const struct step_env *env, struct online_mask *ret_mask)
 {
 	if (watcher_interrupts(env->watcher) > env->interrupts_allowed)
 		return -EINTR;
-	return partition_check(env);
+	return partition_check(env, ret_mask);
 }
 
 bool sequential_is_to_go(const struct item *item, const struct online_mask *mask)
@@ -102,9 +102,7 @@ int sequential_pass(struct step *step, struct step_env *env, size_t first, size_
 		if (item_is_settled(item) && !sequential_is_to_go(item, mask))
 			continue;
 		hotplug_pace(env);
-		r = sequential_check_next(env);
-		if (!r) /* in a pause, or while nobody let us run, others may have taken it */
-			r = hotplug_read_online(env, mask);
+		r = sequential_check_next(env, mask);
 		if (r)
 			return r;
 		report_removal(step, env, i);
@@ -191,7 +189,7 @@ int sequential_take_together(struct step *step, struct step_env *env, size_t fir
 	int r;
 
 	hotplug_pace(env);
-	r = sequential_check_next(env);
+	r = sequential_check_next(env, mask);
 	if (r)
 		return r;
 	for (size_t i = first; i < first + nr; i++)

@@ -19,9 +19,10 @@ int sequential_check_unchanged(const struct step *step, const struct step_env *e
 
 /*
  * Whether the next write may be made: -EINTR after a signal, -ECANCELED where our partition is no
- * longer in force.
+ * longer in force. The mask is read again: in a pause, or while nobody let us run, others may have
+ * taken CPUs.
  */
-int sequential_check_next(const struct step_env *env) _must_check_;
+int sequential_check_next(const struct step_env *env, struct online_mask *ret_mask) _must_check_;
 
 /* True where the CPU of @item is online by @mask and has to go: it has not failed before. */
 bool sequential_is_to_go(const struct item *item, const struct online_mask *mask);
