@@ -3,6 +3,7 @@
 #include "cli/picture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -12,57 +13,117 @@
 #include "cli/map.h"
 #include "cli/svg.h"
 
+/* ---- the file ---------------------------------------------------------------------------- */
+
+/* A terminal, a pipe and the like cannot be replaced: they are written to. A link is replaced. */
+static bool is_special(const char *name)
+{
+	struct stat stat_buf;
+
+	return !lstat(name, &stat_buf) && !S_ISREG(stat_buf.st_mode) && !S_ISLNK(stat_buf.st_mode);
+}
+
+/* What fopen() would have made, under a name that nobody can guess, for its owner alone until then.
+ */
+static int open_beside(char *name)
+{
+	mode_t mask = umask(077);
+	int fd = mkstemp(name), r = fd < 0 ? -errno : 0;
+
+	umask(mask);
+	if (!r && (fchmod(fd, 0666 & ~mask) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)) {
+		r = -errno;
+		close(fd);
+		unlink(name);
+	}
+	return r ? r : fd;
+}
+
+/* Nothing of the name is touched before end(): in a folder of others it may be a link of theirs. */
+static int begin(const char *name, struct picture *ret_picture)
+{
+	struct picture picture = { .name = name };
+	int fd;
+
+	if (is_special(name)) {
+		fd = open(name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
+	} else {
+		picture.beside = util_asprintf("%s.XXXXXX", name);
+		fd = picture.beside ? open_beside(picture.beside) : -ENOMEM;
+	}
+	picture.file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (picture.file) {
+		*ret_picture = picture;
+		return 0;
+	}
+	if (fd >= 0 && picture.beside)
+		unlink(picture.beside);
+	if (fd >= 0)
+		close(fd);
+	free(picture.beside);
+	return fd < 0 ? fd : -ENOMEM;
+}
+
+/* Puts it in its place, but for an error @r (negative), which is returned. */
+static int end(struct picture *picture, int r)
+{
+	if (fclose(picture->file) && !r)
+		r = -errno;
+	if (!r && picture->beside && rename(picture->beside, picture->name) < 0)
+		r = -errno;
+	if (r && picture->beside)
+		unlink(picture->beside);
+	free(picture->beside);
+	*picture = (struct picture){ 0 };
+	return r;
+}
+
+/* ---- the profile ------------------------------------------------------------------------- */
+
 int picture_open(struct report *report, struct picture *ret_picture)
 {
 	const char *name = report->options->profile_file;
 	struct finding *finding;
-	int error;
+	int r;
 
 	if (!name || report->options->request.dry_run || report->options->error)
 		return 0;
-	ret_picture->is_new = access(name, F_OK) < 0;
-	ret_picture->file = fopen(name, "ae"); /* what is there stays until the end */
-	if (ret_picture->file)
-		return 0;
-	error = errno;
+	r = begin(name, ret_picture);
+	if (!r || r == -ENOMEM)
+		return r;
 	finding = findings_add(&report->findings, "profile-file", SEVERITY_REFUSE, NULL,
 			       "Name a file that can be written.", "%s cannot be written: %s", name,
-			       strerror(error));
+			       strerror(-r));
 	report_conclude(report, VERDICT_INVALID, EXIT_INVALID);
 	return finding ? 1 : -ENOMEM;
 }
 
-static void draw(const struct report *report, FILE *file)
+static int draw(const struct report *report, FILE *file)
 {
-	const char *name = report->options->profile_file;
 	_cleanup_free_ char *cpus = cpus_format(report->target);
 	char title[512], when[64] = "";
 	time_t now = time(NULL);
 	struct tm tm;
-	int r = 0;
 
 	if (gmtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	snprintf(title, sizeof(title), "cpuoff: CPUs %s %s, %s, %s", cpus ? cpus : "",
 		 report->options->request.action == ACTION_RESTORE ? "online" : "offline",
 		 verdict_format(report->verdict), when);
-	if (ftruncate(fileno(file), 0))
-		r = -errno;
-	if (!r)
-		r = svg_write(file, report->profile, title, report->options->command);
-	if (r)
-		layout_complain("%s could not be written: %s", name, strerror(-r));
+	return svg_write(file, report->profile, title, report->options->command);
 }
 
-void picture_close(const struct report *report, const struct picture *picture)
+void picture_close(const struct report *report, struct picture *picture)
 {
+	const char *name = picture->name;
+	int r;
+
 	if (!picture->file)
 		return;
-	if (report->profile)
-		draw(report, picture->file);
-	else if (picture->is_new)
-		unlink(report->options->profile_file);
-	fclose(picture->file);
+	r = end(picture, report->profile ? draw(report, picture->file) : -ECANCELED);
+	if (r && r != -ECANCELED)
+		layout_complain("%s could not be written: %s", name, strerror(-r));
 }
 
 /* ---- the map ----------------------------------------------------------------------------- */
@@ -93,68 +154,17 @@ static int draw_map(const struct report *report, FILE *file)
 	return map_draw(file, &map, title, subtitle);
 }
 
-/* A terminal, a pipe and the like cannot be replaced: they are written to. */
-static bool is_special(const char *name)
-{
-	struct stat stat_buf;
-
-	return !stat(name, &stat_buf) && !S_ISREG(stat_buf.st_mode);
-}
-
-/* What fopen() would have made, of a file that mkstemp() has made for its owner alone. */
-static int open_beside(char *name, FILE **ret_file)
-{
-	mode_t mask = umask(077);
-	int fd = mkstemp(name), r = fd < 0 ? -errno : 0;
-
-	umask(mask);
-	if (r)
-		return r;
-	*ret_file = fchmod(fd, 0666 & ~mask) < 0 ? NULL : fdopen(fd, "w");
-	if (*ret_file)
-		return 0;
-	r = -errno;
-	close(fd);
-	unlink(name);
-	return r;
-}
-
-static int replace(const struct report *report, const char *name)
-{
-	_cleanup_free_ char *beside = util_asprintf("%s.XXXXXX", name);
-	FILE *file;
-	int r = beside ? open_beside(beside, &file) : -ENOMEM;
-
-	if (r)
-		return r;
-	r = draw_map(report, file);
-	if (fclose(file) && !r)
-		r = -errno;
-	if (!r && rename(beside, name) < 0)
-		r = -errno;
-	if (r)
-		unlink(beside);
-	return r;
-}
-
-static int write_special(const struct report *report, const char *name)
-{
-	FILE *file = fopen(name, "we");
-	int r = file ? draw_map(report, file) : -errno;
-
-	if (file && fclose(file) && !r)
-		r = -errno;
-	return r;
-}
-
 int picture_save_map(struct report *report)
 {
 	const char *name = report->options->map_file;
+	struct picture picture;
 	int r;
 
 	if (!name)
 		return 0;
-	r = is_special(name) ? write_special(report, name) : replace(report, name);
+	r = begin(name, &picture);
+	if (!r)
+		r = end(&picture, draw_map(report, picture.file));
 	if (!r || r == -ENOMEM)
 		return r;
 	report_conclude(report, VERDICT_INVALID, EXIT_INVALID);

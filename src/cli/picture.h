@@ -6,13 +6,14 @@
 
 struct picture {
 	FILE *file; /* NULL for none */
-	bool is_new;
+	const char *name;
+	char *beside; /* what it is written to, until it is whole; NULL: at once */
 };
 
 /*
- * Opens the file that the options name, before the first change: afterwards it would be too late to
- * name another one. Returns 0, 1 where it cannot be written, which is in the findings then, or
- * -ENOMEM.
+ * Makes a file beside the one that the options name, before the first change: afterwards it would
+ * be too late to name another one. Returns 0, 1 where it cannot be written, which is in the
+ * findings then, or -ENOMEM.
  */
 int picture_open(struct report *report, struct picture *ret_picture) _must_check_;
 
@@ -23,6 +24,6 @@ int picture_open(struct report *report, struct picture *ret_picture) _must_check
  */
 int picture_save_map(struct report *report) _must_check_;
 
-/* Draws the report's profile where something was done; a file that was not there before is left
- * only then. */
-void picture_close(const struct report *report, const struct picture *picture);
+/* Draws the report's profile where something was done, in the place of what had that name: a link
+ * is replaced, not followed. */
+void picture_close(const struct report *report, struct picture *picture);

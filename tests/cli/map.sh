@@ -99,12 +99,21 @@ mkdir "$work/folder.svg"
 run --list --json --map="$work/folder.svg"
 verdict "a folder" 2 invalid as-before
 ok "nothing is left beside it" not test -e "$work"/folder.svg.??????
-if [ -c /dev/full ]; then
-	ln -s /dev/full "$work/full.svg"
-	run --list --map="$work/full.svg"
-	status "a full disk" 2
-	err_says "a full disk" 'No space left'
-fi
+cp "$picture" "$work/before.svg"
+(
+	trap '' XFSZ
+	ulimit -f 0
+	"$CPUOFF" --sysroot="$t" --list --map="$picture" 2>&1
+	echo "status $?"
+) | cat >"$out"
+out_says "a full disk" 'map.svg cannot be written: File too large'
+out_says "a full disk" '^status 2$'
+ok "a full disk: what was there stays" cmp "$work/before.svg" "$picture"
+ln -s "$work/before.svg" "$work/link.svg"
+run --list --map="$work/link.svg" --socket 0
+ok "a link is replaced" not test -h "$work/link.svg"
+ok "and not followed" cmp "$work/before.svg" "$picture"
+ok "nothing is left beside either" not test -e "$work"/*.svg.??????
 run --list --map="$picture" --socket 9
 status "a wrong selection" 2
 

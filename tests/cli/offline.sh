@@ -445,6 +445,12 @@ krun --socket 1 --dry-run --profile="$picture"
 is "profile: a dry run leaves a file alone" before "$(cat "$picture")"
 krun --socket 7 --profile="$picture"
 is "profile: so does an error" before "$(cat "$picture")"
+ln -s "$picture" "$work/link.svg"
+krun --socket 1 --profile="$work/link.svg"
+status "profile: a link" 0
+ok "profile: a link is replaced" is_xml "$work/link.svg"
+is "profile: and not followed" "no before" "$(test -h "$work/link.svg" && echo yes || echo no) $(cat "$picture")"
+ok "profile: nothing is left beside it" not test -e "$work"/link.svg.??????
 krun --socket 1 --json
 json_is "no profile" '.result.profile' null
 
