@@ -58,6 +58,7 @@ int record_keep(const struct state *state, struct record *record, hwloc_const_bi
 		if (!hwloc_bitmap_isset(kept, operation->places[i].cpu)) {
 			free(record->identities[i].model);
 			free(record->identities[i].serial);
+			record->identities[i] = (struct identity){ 0 };
 			continue;
 		}
 		operation->places[nr] = operation->places[i];

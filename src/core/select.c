@@ -1397,7 +1397,8 @@ static int resolve(struct context *ctx, const struct selector *selector, struct 
 	if (r)
 		return r == -EINVAL ? 0 : r;
 	r = tally_add(tally, selector->kind, match.cpus);
-	if (!r && ret_online && hwloc_bitmap_and(ret_online, match.cpus, ctx->machine->online))
+	if (!r && ret_online && ctx->machine &&
+	    hwloc_bitmap_and(ret_online, match.cpus, ctx->machine->online))
 		r = -ENOMEM;
 	return r;
 }

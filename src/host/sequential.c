@@ -143,12 +143,12 @@ static void blame(struct step *step, struct step_env *env, size_t first, size_t 
 		return;
 	for (size_t i = first; i < first + nr; i++) {
 		struct item *item = &step->items[i];
+		bool is_running = running && item == running;
 
-		if (item == running)
+		if (is_running)
 			trace_running_callback(env, (unsigned int)item->id, item->callback,
 					       sizeof(item->callback));
-		if (item == running ||
-		    (!running && cpus_text_has(mask->text, (unsigned int)item->id)))
+		if (is_running || (!running && cpus_text_has(mask->text, (unsigned int)item->id)))
 			item->error = ETIMEDOUT;
 		else if (!cpus_text_has(mask->text, (unsigned int)item->id))
 			item->state = STATE_APPLIED;

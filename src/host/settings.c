@@ -383,7 +383,7 @@ static int list_zones(const struct plan *plan, hwloc_bitmap_t ret_zones)
 static int plan_temperatures(struct plan *plan)
 {
 	_cleanup_cpus_ hwloc_bitmap_t zones = hwloc_bitmap_alloc();
-	long sockets[ZONES_MAX];
+	long sockets[ZONES_MAX] = { 0 };
 	size_t i = 0, nr;
 	unsigned int zone;
 	int r = zones ? list_zones(plan, zones) : -ENOMEM;
