@@ -870,11 +870,25 @@ static void topology_freep(struct topology **topology)
 	topology_free(*topology);
 }
 
+/* hwloc ends the program where this list is none of nodes, or none that it can hold. */
+static int check_nodes(const struct root *root)
+{
+	_cleanup_cpus_ hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	_cleanup_free_ char *text = NULL;
+	int r = nodes ? root_read(root, &text, NODE_DIR "/online") : -ENOMEM;
+
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	return cpus_parse(text, ID_MAX, false, nodes);
+}
+
 static int load(const struct root *root, bool with_caches, bool with_devices,
 		struct topology *topology)
 {
-	int r = set_environment(root);
+	int r = check_nodes(root);
 
+	if (!r)
+		r = set_environment(root);
 	if (r)
 		return r;
 	if (hwloc_topology_init(&topology->hwloc) < 0)

@@ -120,6 +120,15 @@ verdict "a damaged mask" 2 invalid as-before
 json_is "a damaged mask" '.findings[0] | .rule + " " + (.message | test("node/node1/cpumap cannot be read") | tostring)' \
 	'machine-unreadable true'
 
+# hwloc would end the program here: it is left out, and that is said
+tree_2s damaged
+for text in 18446744073709551617 0-4294967295 x ''; do
+	echo "$text" >"$t/sys/devices/system/node/online"
+	run --list --socket 1 --json
+	verdict "nodes \"$text\" online" 0 'done'
+	json_is "nodes \"$text\" online" .selection.cpus 8-15,24-31
+done
+
 # A link out of the tree is not followed
 tree_2s leak
 echo 0-3 >"$work/outside"

@@ -38,9 +38,19 @@ void machine_put_file(const char *path, const uint8_t *data, size_t size);
 /* Takes away what machine_put() has laid over. */
 void machine_reset(void);
 
+/* The path of plain file number @i of the machine, which has been made; NULL after the last. */
+const char *machine_file(size_t i);
+
+/* Makes that file as it was. */
+void machine_restore_file(size_t i);
+
 /*
  * Runs cpuoff on the machine with these arguments, NULL at their end, which must not change it.
  * Demands one of the documented exit statuses, output that a terminal can bear, and one valid
  * document with --json.
  */
 void program_run(const char *const *arguments);
+
+/* The same with one of the many things that it can do and that change nothing. */
+#define ACTIONS 16
+void program_act(size_t action);

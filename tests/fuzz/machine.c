@@ -179,11 +179,20 @@ void machine_put_file(const char *path, const uint8_t *data, size_t size)
 	temp_write_bytes(path, data, size);
 }
 
+const char *machine_file(size_t i)
+{
+	return i < nr_files ? path_of(&files[i]) : NULL;
+}
+
+void machine_restore_file(size_t i)
+{
+	temp_write_bytes(path_of(&files[i]), files[i].content, files[i].size);
+	is_changed[i] = false;
+}
+
 void machine_reset(void)
 {
-	for (size_t i = 0; i < nr_files; i++) {
+	for (size_t i = 0; i < nr_files; i++)
 		if (is_changed[i])
-			temp_write_bytes(path_of(&files[i]), files[i].content, files[i].size);
-		is_changed[i] = false;
-	}
+			machine_restore_file(i);
 }

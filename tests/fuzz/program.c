@@ -98,3 +98,29 @@ void program_run(const char *const *arguments)
 	free(out.text);
 	free(err.text);
 }
+
+#define PLAN "--dry-run", "--cpu", "2-3", "--force"
+
+static const char *const actions[ACTIONS][8] = {
+	{ PLAN, "--json" },
+	{ PLAN, "--verbose" },
+	{ "--list", "--json" },
+	{ "--list", "--map", "--verbose" },
+	{ "--status", "--json" },
+	{ "--status", "--verbose" },
+	{ "--status", "--prometheus" },
+	{ "--service", "--cpu", "2-3", "--json" },
+	{ "--service", "--cpu", "2-3" },
+	{ "--report", "--cpu", "2-3", "--json" },
+	{ "--report", "--cpu", "2-3" },
+	{ PLAN, "--eject", "--json" },
+	{ "--dry-run", "--socket", "1", "--json" },
+	{ "--list", "--near", "eth0", "--json" },
+	{ "--list", "--near", "dm-0" },
+	{ "--list", "--apicid", "8" },
+};
+
+void program_act(size_t action)
+{
+	program_run(actions[action]);
+}
