@@ -5,6 +5,7 @@
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
 command -v script >/dev/null || skip_all "script(1) is not installed"
+script -qec true /dev/null >/dev/null 2>&1 || skip_all "no terminal can be made here: is /dev/pts mounted?"
 
 # narrow FILE - no line has more than 80 columns
 narrow() {
