@@ -73,6 +73,9 @@ static int read_line(int fd, const struct watcher *watcher, char *ret_line, size
 		if (nr + 1 < size)
 			ret_line[nr++] = c;
 	ret_line[nr] = '\0';
+	/* the end of the input may come at the same moment */
+	if (!r && watcher_interrupts(watcher))
+		r = -EINTR;
 	return r ? r : n < 0 ? -EIO : n > 0;
 }
 
