@@ -16,13 +16,13 @@ struct grammar {
 
 static int parse_number(const char **text, unsigned int *ret_number)
 {
-	unsigned long number = 0;
+	uint64_t number = 0;
 	const char *p = *text;
 
 	if (!isdigit((unsigned char)*p))
 		return -EINVAL;
 	for (; isdigit((unsigned char)*p); p++) {
-		number = number * 10 + (unsigned long)(*p - '0');
+		number = number * 10 + (uint64_t)(*p - '0');
 		/* far over any CPU number: keep it there instead of wrapping around */
 		if (number > INT32_MAX)
 			number = INT32_MAX;

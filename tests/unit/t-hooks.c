@@ -147,7 +147,8 @@ static void test_surroundings(void)
 	run("ls -m /proc/$$/fd", "", 60);
 	/* and the script itself, as the shell has it */
 	ok(!strcmp(told, "0, 1, 2|") || !strcmp(told, "0, 1, 10, 2|") ||
-		   !strcmp(told, "0, 1, 2, 255|"), "no other file: %s", told);
+		   !strcmp(told, "0, 1, 2, 255|"),
+	   "no other file: %s", told);
 	run("cut -d' ' -f5 /proc/$$/stat; echo $$", "", 60);
 	ok(strlen(told) > 2 && !strncmp(told, strchr(told, '|') + 1, strcspn(told, "|")),
 	   "a group of its own: %s", told);
@@ -224,6 +225,10 @@ static void test_none(void)
 				 .watcher = &watcher,
 				 .tell = tell };
 
+	if (getenv("CPUOFF_EMULATED")) {
+		skip("posix_spawn() of an emulated process does not tell that it failed");
+		return;
+	}
 	is_int(hooks_run(root, &hook), -ENOENT, "one that is not there");
 	write_hook("pre-offline/x", "");
 	temp_write("etc/cpuoff/hooks.d/pre-offline/x", "#!/no/such/interpreter\n");

@@ -18,8 +18,13 @@ static const struct number {
 	{ "10", 0, 10, 0, 10 },
 	{ "-3", -5, 10, 0, -3 },
 	{ "007", 0, 10, 0, 7 },
+#if LONG_MAX == INT_MAX
+	{ "2147483647", 0, LONG_MAX, 0, LONG_MAX },
+	{ "-2147483648", LONG_MIN, 0, 0, LONG_MIN },
+#else
 	{ "9223372036854775807", 0, LONG_MAX, 0, LONG_MAX },
 	{ "-9223372036854775808", LONG_MIN, 0, 0, LONG_MIN },
+#endif
 	{ "11", 0, 10, -ERANGE, 0 },
 	{ "-1", 0, 10, -ERANGE, 0 },
 	{ "9223372036854775808", 0, LONG_MAX, -ERANGE, 0 },
