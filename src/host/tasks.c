@@ -1041,14 +1041,27 @@ static bool is_to_keep(const struct task *task, const struct step_env *env)
 bool tasks_are_kept(const struct step_env *env)
 {
 	for (size_t i = 0; env->is_return && i < env->own->nr_steps; i++)
-		if (env->own->steps[i].kind == &tasks_keep_kind)
-			return true;
+		if (env->own->steps[i].kind == &tasks_keep_kind && env->own->steps[i].nr_items)
+			return true; /* one that is being described has none yet */
 	return false;
+}
+
+/*
+ * CPUs come back inside a partition in any case, where the kernel can do that. By then the mask of
+ * a thread that is bound to the CPUs that stayed looks like one of a thread that is not bound: it
+ * is kept when CPUs go, whatever moves work then.
+ */
+static bool wants_keep(const struct step_env *env)
+{
+	if (!env->tasks || tasks_are_kept(env))
+		return false;
+	return env->evacuation->has_partition ||
+	       (!env->is_return && env->evacuation->moves_tasks && env->cgroups->keeps_masks);
 }
 
 static int describe_keep(struct step *step, struct step_env *env)
 {
-	if (!env->evacuation->has_partition || !env->tasks || tasks_are_kept(env))
+	if (!wants_keep(env))
 		return 0;
 	if (env->is_return)
 		step->lifetime = LIFETIME_DURING;
