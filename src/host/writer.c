@@ -17,6 +17,9 @@
 
 #define REPORT_SECONDS 5.0
 
+/* Whoever kills more of them, for one write, means it. */
+#define CHILDREN 3
+
 struct writer {
 	const struct root *root;
 	pid_t pid;
@@ -91,30 +94,53 @@ static void child(const struct root *root, int fd)
 	_exit(0);
 }
 
-int writer_start(const struct root *root, struct writer **ret_writer)
+static int start_child(struct writer *writer)
 {
-	_cleanup_free_ struct writer *writer = calloc(1, sizeof(*writer));
 	int ends[2];
+	pid_t pid;
 
-	if (!writer)
-		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	writer->root = root;
-	writer->pid = fork();
-	if (writer->pid < 0) {
+	pid = fork();
+	if (pid < 0) {
 		int r = -errno;
 
 		close(ends[0]);
 		close(ends[1]);
 		return r;
 	}
-	if (!writer->pid) {
+	if (!pid) {
 		close(ends[0]);
-		child(root, ends[1]);
+		child(writer->root, ends[1]);
 	}
 	close(ends[1]);
 	writer->fd = ends[0];
+	writer->pid = pid;
+	return 0;
+}
+
+static void end_child(struct writer *writer)
+{
+	if (writer->fd < 0)
+		return;
+	close(writer->fd);
+	writer->fd = -1;
+	if (!writer->is_stuck)
+		while (waitpid(writer->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+}
+
+int writer_start(const struct root *root, struct writer **ret_writer)
+{
+	_cleanup_free_ struct writer *writer = calloc(1, sizeof(*writer));
+	int r;
+
+	if (!writer)
+		return -ENOMEM;
+	writer->root = root;
+	r = start_child(writer);
+	if (r)
+		return r;
 	*ret_writer = steal_pointer(&writer);
 	return 0;
 }
@@ -123,11 +149,7 @@ void writer_stop(struct writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->fd >= 0)
-		close(writer->fd);
-	if (!writer->is_stuck)
-		while (waitpid(writer->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+	end_child(writer);
 	free(writer);
 }
 
@@ -315,13 +337,35 @@ static int await_answer(struct writer *writer, const struct step_env *env,
 	}
 }
 
+/*
+ * Hands the order to the child. Somebody may kill it: another one is as good, since whether the
+ * write was made the machine tells, and no write does harm twice. Returns as await_answer(), 0
+ * where there is no child.
+ */
+static int ask_child(struct writer *writer, const struct step_env *env, const struct order *order,
+		     const struct watched *watched, struct answer *answer)
+{
+	int r = 0;
+
+	for (int i = 0; !r && i < CHILDREN && writer->fd >= 0; i++) {
+		if (send(writer->fd, order, sizeof(*order), MSG_NOSIGNAL) >= 0)
+			r = await_answer(writer, env, order, watched, answer);
+		if (!r) {
+			end_child(writer);
+			if (start_child(writer))
+				break;
+		}
+	}
+	return r;
+}
+
 static int change(const struct step_env *env, enum change what, const struct watched *watched,
 		  const char *path, const char *value, double *ret_seconds)
 {
 	static struct order order;
 	struct writer *writer = env->writer;
 	struct answer answer;
-	int r = 0;
+	int r;
 
 	if (writer->is_stuck)
 		return -ETIMEDOUT;
@@ -330,19 +374,13 @@ static int change(const struct step_env *env, enum change what, const struct wat
 		return -ENAMETOOLONG;
 	if (snprintf(order.value, sizeof(order.value), "%s", value) >= (int)sizeof(order.value))
 		return -E2BIG;
-	if (writer->fd >= 0 && send(writer->fd, &order, sizeof(order), MSG_NOSIGNAL) >= 0)
-		r = await_answer(writer, env, &order, watched, &answer);
+	r = ask_child(writer, env, &order, watched, &answer);
 	if (r < 0)
 		return r;
-	if (r > 0) {
+	if (r > 0)
 		writer->limit_r = answer.limit_r;
-	} else {
-		/* somebody killed the child: whether its write was made, the online mask tells */
-		if (writer->fd >= 0)
-			close(writer->fd);
-		writer->fd = -1;
+	else
 		answer = carry_out(writer->root, &order);
-	}
 	*ret_seconds = answer.seconds;
 	return answer.result;
 }

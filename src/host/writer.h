@@ -7,8 +7,8 @@
  * queue mask, leaves it with a warning and half the work (kernel/trace/ring_buffer.c,
  * kernel/workqueue.c: kthread_create() is killable). So a child makes them, in a process group of
  * its own and with the lock inherited, and the parent watches and reports. The child exists before
- * the first change; should somebody kill it, the parent makes the changes itself. It gives up what
- * it needs no privilege for, see privileges.h.
+ * the first change; should somebody kill it, another one is made, and where that is impossible the
+ * parent makes the changes itself. It gives up what it needs no privilege for, see privileges.h.
  */
 #pragma once
 
