@@ -87,3 +87,49 @@ signed_by() {
 		esac
 	done | awk 'NR > 1 && /^Signed-By/ { exit } { print }'
 }
+
+# The private apt: $root/etc, lists and cache instead of the machine's. Its proxy
+# settings and credentials stay in force.
+private() {
+	tool=$1
+	shift
+	"$tool" -q -o "Dir::Etc::sourcelist=$root/none" -o "Dir::Etc::sourceparts=$root/etc" \
+		-o "Dir::Etc::preferences=$root/none" -o "Dir::Etc::preferencesparts=$root/none.d" \
+		-o "Dir::State=$root/state" -o "Dir::State::lists=$root/lists" \
+		-o "Dir::State::status=$root/status" \
+		-o "Dir::State::extended_states=$root/extended_states" \
+		-o "Dir::Cache=$root/cache" -o APT::Sandbox::User= \
+		-o APT::Architecture=amd64 -o APT::Architectures::=amd64 \
+		-o Acquire::Languages=none -o Acquire::Retries=3 \
+		-o APT::Update::Post-Invoke-Success= -o APT::Get::List-Cleanup=true \
+		-o Dpkg::Use-Pty=false "$@"
+}
+
+# open_mirror FOLDER SUITE [deb-src] - a private apt below the folder, which is made anew, with the
+# lists of this suite, of packages or of their sources; its mirror in $found
+# shellcheck disable=SC2034 # found is for those who read this file
+open_mirror() {
+	root=$1/apt
+	rm -rf "$1"
+	mkdir -p "$root/etc" "$root/lists/partial" "$root/cache/archives/partial" \
+		"$root/state" "$root/none.d" "$1/packages" "$1/tree"
+	: >"$root/status"
+	: >"$root/none"
+	found=
+	list=$(sources)
+	for uri in $(echo "$list" | cut -d' ' -f1); do
+		{
+			echo "Types: ${3:-deb}"
+			echo "URIs: $uri"
+			echo "Suites: $2"
+			echo "Components: main"
+			signed_by "$uri"
+		} >"$root/etc/guest.sources"
+		if private apt-get --error-on=any update >"$1/log" 2>&1; then
+			found=$uri
+			return
+		fi
+	done
+	sed "s/^/${0##*/}: apt: /" "$1/log" >&2 2>/dev/null || :
+	die "none of the machine's package sources has Debian's suite $2"
+}
