@@ -288,7 +288,7 @@ static int read_directory(const struct walk *walk, const char *cgroup,
 	if (!dir)
 		return -errno;
 	r = fstat(dirfd(dir), &st) < 0 ? -errno : 0;
-	while (!r && (entry = readdir(dir)))
+	while (!r && (entry = root_readdir(dir, &r)))
 		if (is_directory(dir, entry))
 			r = names_add(names, entry->d_name);
 	closedir(dir);

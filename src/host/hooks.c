@@ -112,7 +112,7 @@ static int list(const struct root *root, const char *directory, const char *when
 	if (!dir)
 		return errno == ENOMEM ? -ENOMEM
 				       : tell_unsafe(directory, strerror(errno), ret_unsafe);
-	while (!r && (entry = readdir(dir)))
+	while (!r && (entry = root_readdir(dir, &r)))
 		if (has_hook_name(entry->d_name))
 			r = add_hook(root, directory, when, entry->d_name, names, ret_unsafe);
 	closedir(dir);

@@ -162,7 +162,7 @@ int maskfiles_plan(struct step *step, struct step_env *env, struct spread *sprea
 	int r = root_read(env->root, &text, "%s", find_path(env->root, object, path, sizeof(path)));
 
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	return plan_mask(step, env, spread, object, rule, text);
 }
 

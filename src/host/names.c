@@ -21,8 +21,8 @@ int names_list(const struct root *root, struct names *ret_names, const char *fmt
 	dir = root_opendir(root, "%s", path);
 	/* who is short of memory or of descriptors must not take it for empty */
 	if (!dir)
-		return errno == ENOMEM || errno == EMFILE || errno == ENFILE ? -ENOMEM : 0;
-	while (!r && (entry = readdir(dir)))
+		return root_is_shortage(-errno) ? -errno : 0;
+	while (!r && (entry = root_readdir(dir, &r)))
 		if (entry->d_name[0] != '.')
 			r = names_add(ret_names, entry->d_name);
 	closedir(dir);

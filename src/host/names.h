@@ -6,7 +6,8 @@
 
 /*
  * Lists the entries of a directory below the root, sorted, hidden ones left out; none where it
- * cannot be opened. Returns 0, or -ENOMEM (for want of descriptors, too). The caller frees @ret_names in any case.
+ * cannot be opened. Returns 0; or -errno for want of memory or descriptors, or where it cannot
+ * be read to its end. The caller frees @ret_names in any case.
  */
 int names_list(const struct root *root, struct names *ret_names, const char *fmt, ...)
 	_printf_(3, 4) _must_check_;

@@ -223,8 +223,9 @@ static bool is_controller_used(const struct root *root, const char *top)
 	DIR *dir = root_opendir(root, "%s", top);
 	struct dirent *entry;
 	bool is_used = !dir;
+	int failed = 0;
 
-	while (!is_used && dir && (entry = readdir(dir))) {
+	while (!is_used && dir && (entry = root_readdir(dir, &failed))) {
 		char child[PATH_MAX], value[128];
 
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
@@ -242,7 +243,7 @@ static bool is_controller_used(const struct root *root, const char *top)
 	}
 	if (dir)
 		closedir(dir);
-	return is_used;
+	return is_used || failed;
 }
 
 static int undo_item(const struct step *step, struct step_env *env, const struct item *item)

@@ -104,10 +104,13 @@ static bool is_inside(const struct root *root, int fd)
 
 int root_openat(const struct root *root, int flags, const char *path)
 {
-	int fd = openat(root->fd, path, flags | O_CLOEXEC | O_NOCTTY);
+	int fd;
 
+	do {
+		fd = openat(root->fd, path, flags | O_CLOEXEC | O_NOCTTY);
+	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
-		return -errno;
+		return note_failure(root, -errno, path);
 	if (!root->is_live && !is_inside(root, fd)) {
 		close(fd);
 		return -EXDEV;
@@ -193,7 +196,7 @@ static int read_into(const struct root *root, const char *path, char *buffer, si
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return -errno;
+			return note_failure(root, -errno, path);
 		if (n == 0) {
 			cut_end(buffer, length);
 			return 0;
@@ -382,7 +385,11 @@ DIR *root_opendir(const struct root *root, const char *fmt, ...)
 		return NULL;
 	}
 	dir = fdopendir(fd);
-	if (!dir)
+	if (!dir) {
+		int error = errno;
+
 		close(fd);
+		errno = error;
+	}
 	return dir;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <errno.h>
 
 #include "base/cpus.h"
 
@@ -93,5 +94,25 @@ int root_readlink(const struct root *root, const char *path, char *buffer,
 int root_mkdir(const struct root *root, const char *path) _must_check_;
 int root_rmdir(const struct root *root, const char *path) _must_check_;
 
+/* True for an error that is ours, for want of memory or descriptors, and says nothing about the
+ * file. */
+static inline bool root_is_shortage(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+}
+
 /* opendir(3) of a path below the root; NULL with errno set. */
 DIR *root_opendir(const struct root *root, const char *fmt, ...) _printf_(2, 3);
+
+/* The next entry, or NULL: at the end, or with @ret_r set to -errno where it cannot be read on,
+ * which must not be taken for the end. */
+static inline struct dirent *root_readdir(DIR *dir, int *ret_r)
+{
+	struct dirent *entry;
+
+	errno = 0;
+	entry = readdir(dir);
+	if (!entry && errno)
+		*ret_r = -errno;
+	return entry;
+}

@@ -249,7 +249,7 @@ int state_list(const struct state *state, char ***ret_ids, size_t *ret_nr)
 
 	if (!dir)
 		return -errno;
-	while (!r && (entry = readdir(dir)))
+	while (!r && (entry = root_readdir(dir, &r)))
 		r = add_id(&ids, &nr, entry->d_name);
 	closedir(dir);
 	if (r) {

@@ -26,12 +26,6 @@ extern char **environ;
 
 /* ---- the kernel's files ------------------------------------------------------------------ */
 
-/* True for an error that is ours and says nothing about the file. */
-static bool is_shortage(int r)
-{
-	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
-}
-
 /* The N of all entries PREFIXN of a directory; none where there is no such directory. */
 static int list_numbers(const struct root *root, const char *dir, const char *prefix,
 			hwloc_bitmap_t ret_numbers)
@@ -44,7 +38,7 @@ static int list_numbers(const struct root *root, const char *dir, const char *pr
 	hwloc_bitmap_zero(ret_numbers);
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
-	while (!r && (entry = readdir(d))) {
+	while (!r && (entry = root_readdir(d, &r))) {
 		long number;
 
 		if (strncmp(entry->d_name, prefix, length) ||
@@ -68,7 +62,7 @@ static int derive_online(const struct root *root, hwloc_const_bitmap_t present,
 		long online = 1;
 		int r = root_read_long(root, &online, CPU_DIR "/cpu%u/online", cpu);
 
-		if (is_shortage(r))
+		if (root_is_shortage(r))
 			return r;
 		if (online && hwloc_bitmap_set(ret_online, cpu))
 			return -ENOMEM;
@@ -107,7 +101,7 @@ static int read_id(const struct root *root, unsigned int cpu, const char *name, 
 	long id;
 	int r = root_read_long(root, &id, CPU_DIR "/cpu%u/topology/%s", cpu, name);
 
-	if (is_shortage(r))
+	if (root_is_shortage(r))
 		return r;
 	*ret_id = r || id < 0 || id > INT32_MAX ? CPU_ID_NONE : id;
 	return 0;
@@ -153,7 +147,7 @@ static int read_siblings(const struct root *root, struct machine *machine, unsig
 		return -ENOMEM;
 	for (size_t i = *first_file; r && i < ARRAY_SIZE(sibling_files); i++) {
 		r = read_sibling_file(root, machine->nr_cpus - 1, cpu, &sibling_files[i], siblings);
-		if (is_shortage(r))
+		if (root_is_shortage(r))
 			return r;
 		if (!r)
 			*first_file = i;
@@ -411,7 +405,7 @@ static int read_memory(const struct root *root, struct machine *machine)
 	int r = root_read(root, &text, "proc/meminfo");
 
 	if (r)
-		return is_shortage(r) ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	machine->memory_free_kib = meminfo_value(text, "MemAvailable:");
 	if (!machine->memory_free_kib)
 		machine->memory_free_kib = meminfo_value(text, "MemFree:");
@@ -478,7 +472,7 @@ static int compare_node(const struct root *root, struct machine *machine, const 
 	r = root_read_cpumask(root, machine->nr_cpus - 1, map, NODE_DIR "/node%ld/cpumap",
 			      node->id);
 	if (r)
-		return is_shortage(r) ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	snprintf(what, sizeof(what), "node%ld", node->id);
 	return compare_sets(machine, what, "its cpulist", node->cpus, "its cpumap", map);
 }
@@ -521,7 +515,7 @@ static int compare_package(const struct root *root, struct machine *machine, uns
 		return -ENOMEM;
 	r = read_package(root, machine, cpu, siblings);
 	if (r)
-		return is_shortage(r) ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	if (hwloc_bitmap_and(siblings, siblings, machine->online) < 0)
 		return -ENOMEM;
 	snprintf(what, sizeof(what), "socket %ld", machine->cpus[cpu].socket);
@@ -595,7 +589,7 @@ static int read_once(const struct root *root, struct machine *ret_machine)
 	if (r)
 		return r;
 	r = root_read(root, &machine.smt_control, CPU_DIR "/smt/control");
-	if (is_shortage(r))
+	if (root_is_shortage(r))
 		return r;
 	*ret_machine = machine;
 	machine = (struct machine){ 0 };
@@ -629,7 +623,7 @@ static int read_cache_level(const struct root *root, unsigned int cpu, unsigned 
 	_cleanup_free_ char *type = NULL;
 	int r = root_read(root, &type, CPU_DIR "/cpu%u/cache/index%u/type", cpu, index);
 
-	if (is_shortage(r))
+	if (root_is_shortage(r))
 		return r;
 	if (!r && !strcmp(type, "Instruction"))
 		return -ENOENT;
@@ -646,7 +640,7 @@ static int find_last_cache(const struct root *root, unsigned int cpu, hwloc_cons
 		long level;
 		int r = read_cache_level(root, cpu, index, &level);
 
-		if (is_shortage(r))
+		if (root_is_shortage(r))
 			return r;
 		if (!r && level > last_level) {
 			last_level = level;
@@ -739,7 +733,7 @@ int topology_read_apicids(const struct root *root, const struct machine *machine
 	for (unsigned int cpu = 0; cpu < machine->nr_cpus; cpu++)
 		ids[cpu] = CPU_ID_NONE;
 	r = root_read(root, &text, "proc/cpuinfo");
-	if (is_shortage(r))
+	if (root_is_shortage(r))
 		return r;
 	if (!r)
 		take_cpuinfo(text, machine, ids);

@@ -89,7 +89,7 @@ static int count_irqs(const struct root *root, const struct machine *machine,
 	unsigned long total = (unsigned long)PER_CPU * cpus_count(survivors);
 	int r = cpus ? 0 : -ENOMEM;
 
-	while (!r && dir && (entry = readdir(dir)))
+	while (!r && dir && (entry = root_readdir(dir, &r)))
 		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
 			r = count_irq(root, machine, entry->d_name, target, survivors, cpus,
 				      vectors);
