@@ -99,12 +99,15 @@ static int describe(struct step *step, struct step_env *env)
 
 /* ---- applying and undoing ---------------------------------------------------------------- */
 
-/* The thread of @item, or -1 where it has ended. */
+/* The thread of @item; -ESRCH where it has ended, or another -errno. */
 static pid_t find_thread(const struct step_env *env, const struct item *item)
 {
+	int r;
+
 	if (item->id == WRITER)
-		return env->writer ? writer_pid(env->writer) : -1;
-	return tasks_is_same(env->root, (pid_t)item->id, item->stamp) ? (pid_t)item->id : -1;
+		return env->writer ? writer_pid(env->writer) : -ESRCH;
+	r = tasks_find(env->root, (pid_t)item->id, item->stamp);
+	return r ? r : (pid_t)item->id;
 }
 
 static int set_policy(pid_t tid, int policy, int priority)
@@ -139,6 +142,8 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 	int priority;
 
 	(void)step;
+	if (tid < 0 && tid != -ESRCH)
+		return tid;
 	if (tid < 0 || tasks_read_policy(tid, &priority) != SCHED_FIFO || priority != PRIORITY)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)

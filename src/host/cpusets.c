@@ -621,15 +621,18 @@ static void format_words(const struct words *words, char *text, size_t size)
 
 /* ---- moving threads ---------------------------------------------------------------------- */
 
-/* Returns 0 where the thread is the one that was planned for, or -ESRCH. */
+/* Returns 0 where the thread is the one that was planned for; -ESRCH where that one has ended; or
+ * -errno. */
 static int check_thread(const struct step_env *env, const struct item *item)
 {
 	char path[64], text[4096], *field;
 	unsigned long long start = 0;
+	int r;
 
 	snprintf(path, sizeof(path), "proc/%llu/stat", item->id);
-	if (root_read_buffer(env->root, path, text, sizeof(text)))
-		return -ESRCH;
+	r = root_read_buffer(env->root, path, text, sizeof(text));
+	if (r)
+		return r == -ENOENT ? -ESRCH : r;
 	/* The name may hold anything: the fields count from the last parenthesis, which ends the
 	 * second. */
 	field = strrchr(text, ')');

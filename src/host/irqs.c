@@ -42,7 +42,8 @@
  * readdir(3) allocates and an interrupt must be told from another one on the way back, too.
  */
 struct handlers {
-	int fd;
+	int fd;	   /* or -errno */
+	int error; /* -errno where they could not be read, or not to the end; -ENOENT: it is gone */
 	ssize_t length, at;
 	char buffer[2048] __attribute__((aligned(8)));
 };
@@ -54,6 +55,7 @@ static void handlers_open(const struct root *root, unsigned long long irq,
 
 	snprintf(path, sizeof(path), IRQ_DIR "/%llu", irq);
 	handlers->fd = root_openat(root, O_RDONLY | O_DIRECTORY, path);
+	handlers->error = handlers->fd < 0 ? handlers->fd : 0;
 	handlers->length = handlers->at = 0;
 }
 
@@ -66,6 +68,8 @@ static const char *handlers_next(struct handlers *handlers)
 			handlers->length = getdents64(handlers->fd, (void *)handlers->buffer,
 						      sizeof(handlers->buffer));
 			handlers->at = 0;
+			if (handlers->length < 0)
+				handlers->error = -errno;
 			if (handlers->length <= 0)
 				break;
 			continue;
@@ -93,8 +97,9 @@ static unsigned long long hash_name(const char *name)
 	return (hash & LLONG_MAX) ? hash & LLONG_MAX : 1;
 }
 
-/* True where the interrupt still has the action that was stamped: a number may be used anew. */
-static bool is_same(const struct root *root, unsigned long long irq, unsigned long long stamp)
+/* Returns 0 where the interrupt still has the action that was stamped: a number may be used anew;
+ * -ENOENT where it has not, or another -errno. */
+static int find_same(const struct root *root, unsigned long long irq, unsigned long long stamp)
 {
 	struct handlers handlers;
 	bool found = false, any = false;
@@ -106,7 +111,10 @@ static bool is_same(const struct root *root, unsigned long long irq, unsigned lo
 		found = hash_name(name) == stamp;
 	}
 	handlers_close(&handlers);
-	return stamp ? found : !any;
+	/* one without an action may have no directory */
+	if (handlers.error && handlers.error != -ENOENT && !found)
+		return handlers.error;
+	return (stamp ? found : !any) ? 0 : -ENOENT;
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -146,7 +154,6 @@ static int read_name(const struct root *root, struct irq *irq)
 {
 	struct handlers handlers;
 	const char *name;
-	int r = 0;
 
 	irq->name = strdup("");
 	handlers_open(root, irq->number, &handlers);
@@ -159,7 +166,7 @@ static int read_name(const struct root *root, struct irq *irq)
 	if (!irq->name)
 		return -ENOMEM;
 	util_make_printable(irq->name);
-	return r;
+	return handlers.error == -ENOENT ? 0 : handlers.error;
 }
 
 static bool is_fixed(const struct root *root, unsigned long long irq)
@@ -239,7 +246,7 @@ static int add_irq(const struct step_env *env, const char *name, struct irqs *ir
 	}
 	irq_free(&irq);
 	/* one that went away, or that cannot be read, is none of ours */
-	return !r || r == -ENOMEM ? -ENOMEM : 0;
+	return !r ? -ENOMEM : root_is_shortage(r) ? r : 0;
 }
 
 static int read_irqs(const struct step_env *env, struct irqs *irqs)
@@ -249,8 +256,8 @@ static int read_irqs(const struct step_env *env, struct irqs *irqs)
 	int r = 0;
 
 	if (!dir)
-		return 0;
-	while (!r && (entry = readdir(dir)))
+		return errno == ENOENT ? 0 : -errno;
+	while (!r && (entry = root_readdir(dir, &r)))
 		r = add_irq(env, entry->d_name, irqs);
 	closedir(dir);
 	if (irqs->nr)
@@ -562,12 +569,12 @@ static int narrow(struct item *item, const struct step_env *env)
 	int r = read_now(env->root, item->id, &now);
 
 	item->error = 0;
-	if (is_not_ours(r) || !is_same(env->root, item->id, item->stamp)) {
+	if (!r)
+		r = find_same(env->root, item->id, item->stamp);
+	if (r == -ENOENT)
 		item->state = STATE_UNDONE;
-		return 0;
-	}
 	if (r)
-		return r;
+		return r == -ENOENT ? 0 : r;
 	if ((list_is(item->before, now.list) &&
 	     (!*effective || !strcmp(effective, now.effective))) ||
 	    !may_replace(env, item, now.list)) {

@@ -325,7 +325,7 @@ static int read_thread(struct walk *walk, struct process *process, pid_t tid)
 	int r = read_task(walk->root, walk->machine, process->pid, tid, &task, &nr_threads);
 
 	if (r)
-		return r == -ENOMEM ? r : 0; /* it has ended */
+		return root_is_shortage(r) ? r : 0; /* it has ended */
 	if (process->pid == tid) {
 		process->cgroup = find_cgroup(walk->root, walk->cgroups, &task);
 		process->nr_threads = nr_threads;
@@ -370,9 +370,9 @@ static int read_other_threads(struct walk *walk, struct process *process)
 	pid_t tid;
 	int r = 0;
 
-	if (!dir)
-		return 0; /* it has ended */
-	while (!r && (entry = readdir(dir)))
+	if (!dir) /* it has ended? */
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	while (!r && (entry = root_readdir(dir, &r)))
 		if (parse_pid(entry->d_name, &tid) && tid != process->pid &&
 		    !was_seen(walk->seen, tid))
 			r = read_thread(walk, process, tid);
@@ -404,7 +404,7 @@ static int read_all(const struct root *root, const struct machine *machine,
 		if (!dir)
 			return -errno;
 	}
-	while (!r && dir && (entry = readdir(dir)))
+	while (!r && dir && (entry = root_readdir(dir, &r)))
 		if (parse_pid(entry->d_name, &pid))
 			r = read_process(&walk, pid);
 	if (dir)
@@ -491,11 +491,25 @@ bool task_is_pinned_to(const struct task *task, const struct machine *machine,
 	return is_inside;
 }
 
-bool tasks_is_same(const struct root *root, pid_t tid, unsigned long long start)
+/* A thread whose file is not there, or has none to tell of any more, has ended. */
+static int find_ended(int r)
+{
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+static int read_same(const struct root *root, pid_t tid, unsigned long long start,
+		     struct stat_fields *ret_fields)
+{
+	int r = find_ended(read_stat(root, tid, ret_fields));
+
+	return r ? r : ret_fields->start == start ? 0 : -ESRCH;
+}
+
+int tasks_find(const struct root *root, pid_t tid, unsigned long long start)
 {
 	struct stat_fields fields;
 
-	return !read_stat(root, tid, &fields) && fields.start == start;
+	return read_same(root, tid, start, &fields);
 }
 
 /* ---- policies ---------------------------------------------------------------------------- */
@@ -833,18 +847,17 @@ static const char *find_due(const struct step *step, const struct step_env *env,
 }
 
 /*
- * Reads the thread that @item has recorded, its mask as text in @buffer. Returns 0, or an error
- * where it has ended: then the id may be another one's by now.
+ * Reads the thread that @item has recorded, its mask as text in @buffer. Returns 0; -ESRCH where
+ * it has ended: then the id may be another one's by now; or -errno where it cannot be read.
  */
 static int read_recorded(const struct step_env *env, const struct item *item,
 			 struct stat_fields *ret_fields, char *buffer, size_t size,
 			 const char **ret_list)
 {
-	int r = read_stat(env->root, (pid_t)item->id, ret_fields);
+	int r = read_same(env->root, (pid_t)item->id, item->stamp, ret_fields);
 
-	if (r || ret_fields->start != item->stamp)
-		return -ESRCH;
-	return read_mask_text(env->root, (pid_t)item->id, buffer, size, ret_list);
+	return r ? r
+		 : find_ended(read_mask_text(env->root, (pid_t)item->id, buffer, size, ret_list));
 }
 
 static int undo_item(const struct step *step, struct step_env *env, const struct item *item)
@@ -854,8 +867,9 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 	char buffer[16384];
 	int r;
 
-	if (read_recorded(env, item, &fields, buffer, sizeof(buffer), &list))
-		return 0;
+	r = read_recorded(env, item, &fields, buffer, sizeof(buffer), &list);
+	if (r)
+		return r == -ESRCH ? 0 : r;
 	due = find_due(step, env, item, fields.flags & PF_KTHREAD, list);
 	r = due ? put_back_mask((pid_t)item->id, due) : 0;
 	/* its cpuset does not let it there any more, or not yet: then the other operation comes
@@ -1090,7 +1104,7 @@ static int apply_keep(struct step *step, struct step_env *env)
 
 		/* it may have ended, or may not be changed: then there is nothing that could be
 		 * kept */
-		item->state = tasks_is_same(env->root, (pid_t)item->id, item->stamp) &&
+		item->state = !tasks_find(env->root, (pid_t)item->id, item->stamp) &&
 					      !put_back_mask((pid_t)item->id, item->before)
 				      ? STATE_APPLIED
 				      : STATE_FAILED;
@@ -1107,10 +1121,14 @@ static int keep_again(const struct step *step, struct step_env *env, const struc
 	struct stat_fields fields;
 	char buffer[16384];
 	const char *list;
+	int r;
 
-	if (env_find_other(env, step->kind, item->id, item->stamp, NULL) ||
-	    read_recorded(env, item, &fields, buffer, sizeof(buffer), &list) ||
-	    !(fields.flags & PF_KTHREAD) || !strcmp(list, item->before))
+	if (env_find_other(env, step->kind, item->id, item->stamp, NULL))
+		return 0;
+	r = read_recorded(env, item, &fields, buffer, sizeof(buffer), &list);
+	if (r)
+		return r == -ESRCH ? 0 : r;
+	if (!(fields.flags & PF_KTHREAD) || !strcmp(list, item->before))
 		return 0;
 	/* one that may not be changed has nothing to get back */
 	put_back_mask((pid_t)item->id, item->before);

@@ -60,8 +60,9 @@ bool task_is_pinned(const struct task *task, const struct machine *machine);
 bool task_is_pinned_to(const struct task *task, const struct machine *machine,
 		       hwloc_const_bitmap_t target);
 
-/* True where thread @tid has not ended: it is the one that began at @start. Allocates nothing. */
-bool tasks_is_same(const struct root *root, pid_t tid, unsigned long long start);
+/* Returns 0 where the thread is the one that began at @start; -ESRCH where that one has ended; or
+ * -errno where it cannot be told. */
+int tasks_find(const struct root *root, pid_t tid, unsigned long long start);
 
 /*
  * Moves this process to @cpus, so that it is not pushed around by its own work; children inherit
