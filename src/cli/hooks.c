@@ -283,7 +283,7 @@ static int run_turn(struct session *session, struct report *report, bool is_befo
 	environment_free(&environment);
 	if (!r && is_before && run.was_interrupted) {
 		report_conclude(report, VERDICT_REFUSED, report_signal_status(EXIT_REFUSED));
-		return -EINTR;
+		return REPORT_CONCLUDED;
 	}
 	return r;
 }

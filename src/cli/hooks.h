@@ -9,7 +9,7 @@
  * Runs the hooks that come before report->target changes, once; in a dry run only lists them. Those
  * that come after are looked at, too: what is unsafe refuses while nothing is done. The report
  * names the operations. Returns 1 where one was run, and everything has to be read again; 0, also
- * where it is refused: look at the findings; -EINTR with the verdict set, or another -errno.
+ * where it is refused: look at the findings; REPORT_CONCLUDED, or -errno.
  */
 int hooks_before(struct session *session, struct report *report) _must_check_;
 

@@ -75,8 +75,28 @@ static int note_privileges(struct report *report, int error)
 static void print_error(const struct session *session, int r)
 {
 	const char *file = session->root ? root_failed_file(session->root, r) : NULL;
+	const char *what = session->failed ? session->failed : file;
 
-	layout_complain("%s%s%s", file ? file : "", file ? ": " : "", strerror(-r));
+	layout_complain("%s%s%s", what ? what : "", what ? ": " : "", strerror(-r));
+}
+
+/* Tells what came out of it. An error that comes once something was changed takes nothing back: the
+ * verdict stands, and is told as far as possible. */
+static int tell(const struct session *session, struct report *report, int r)
+{
+	int printed;
+
+	if (r < 0 && !report->has_run) {
+		report_conclude(report, VERDICT_ROLLED_BACK, EXIT_ROLLED_BACK);
+		if (!report->options->json)
+			return r;
+	}
+	findings_sort(&report->findings);
+	syslog_write(session, report);
+	printed = print(report);
+	if (printed && !report->has_run)
+		report_conclude(report, VERDICT_ROLLED_BACK, EXIT_ROLLED_BACK);
+	return r ? r : printed;
 }
 
 int main(int argc, const char **argv)
@@ -107,11 +127,7 @@ int main(int argc, const char **argv)
 		picture_close(&report, &picture);
 		if (r >= 0)
 			r = note_privileges(&report, session.privileges_error);
-		if (r >= 0) {
-			findings_sort(&report.findings);
-			syslog_write(&session, &report);
-			r = print(&report);
-		}
+		r = tell(&session, &report, r);
 	} else if (!r && fflush(stdout)) {
 		r = -errno;
 	}
@@ -120,5 +136,5 @@ int main(int argc, const char **argv)
 	session_close(&session);
 	report_free(&report);
 	options_free(&options);
-	return r ? EXIT_ROLLED_BACK : report.exit_status;
+	return r && !report.has_run ? EXIT_ROLLED_BACK : report.exit_status;
 }

@@ -212,10 +212,15 @@ static int run_operation(struct session *session, struct report *report, struct 
 	run->env = env;
 	r = session_execute(session, report, run, run_offline, &outcome);
 	run->env = NULL;
+	if (!r)
+		conclude_offline(report, run, outcome);
+	else if (end_record(session, report, env, run, OUTCOME_ROLLED_BACK, record))
+		return r; /* what was prepared is swept up by the next operation */
 	if (r)
 		return r;
-	conclude_offline(report, run, outcome);
 	r = end_record(session, report, env, run, outcome, record);
+	if (r && report->options->request.persist)
+		report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
 	if (r)
 		return r;
 	if (outcome == OUTCOME_DONE && warn_of_returned(report, env))
@@ -343,7 +348,7 @@ int actions_take(struct session *session, struct report *report)
 		return -ENOMEM;
 	r = session_lock_early(session, report);
 	if (r)
-		return r == -EAGAIN || r == -EINTR ? 0 : r;
+		return r == REPORT_CONCLUDED ? 0 : r;
 	do {
 		r = session_gather_work(session, report);
 		if (!r)
@@ -370,7 +375,7 @@ int actions_take(struct session *session, struct report *report)
 		if (!r && !cpus_is_empty(report->target))
 			r = before(session, report);
 	} while (r > 0);
-	if (r == -EAGAIN || r == -EINTR || r == -EACCES || (!r && report_is_refused(report)))
+	if (r == REPORT_CONCLUDED || (!r && report_is_refused(report)))
 		return 0;
 	return r ? r : move_and_take(session, report, claim);
 }
@@ -400,14 +405,18 @@ static int find_online(struct session *session, struct report *report, hwloc_bit
 int actions_offline(struct session *session, struct report *report)
 {
 	_cleanup_cpus_ hwloc_bitmap_t online = hwloc_bitmap_alloc();
-	int r = online ? actions_take(session, report) : -ENOMEM;
+	int r = online ? actions_take(session, report) : -ENOMEM, after;
 
-	if (r || report->verdict == VERDICT_INVALID || !report->selection.target)
+	if ((r && !report->has_run) || report->verdict == VERDICT_INVALID ||
+	    !report->selection.target)
 		return r;
-	r = find_online(session, report, online);
+	if (!r)
+		r = find_online(session, report, online);
 	if (!r)
 		r = session_note_taken(session, report);
 	if (!r)
 		r = session_judge_service(session, report, online);
-	return r ? r : hooks_after(session, report);
+	/* whatever failed: those who were told before wait for the end */
+	after = hooks_after(session, report);
+	return r ? r : after;
 }

@@ -168,7 +168,10 @@ static int apply_all(struct session *session, struct report *report, struct reco
 		if (findings_move(kept, &report->findings))
 			r = -ENOMEM;
 	}
-	conclude(report, &tally);
+	if (r)
+		report_conclude(report, VERDICT_FAILED, EXIT_FAILED);
+	else
+		conclude(report, &tally);
 	return r;
 }
 
@@ -191,7 +194,7 @@ int actions_persist(struct session *session, struct report *report)
 	struct records records;
 	int r = load(session, report, &records);
 
-	if (r == -EAGAIN || r == -EINTR || r == -EACCES) {
+	if (r == REPORT_CONCLUDED) {
 		records_free(&records);
 		return 0; /* the verdict says it */
 	}

@@ -237,5 +237,5 @@ int question_ask(struct session *session, struct report *report)
 	if (!r)
 		r = plan_and_ask(session, &terminal, report);
 	terminal_close(&terminal);
-	return r == -EAGAIN || r == -EINTR ? 0 : r;
+	return r == REPORT_CONCLUDED ? 0 : r;
 }

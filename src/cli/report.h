@@ -60,6 +60,8 @@ struct report {
 	const struct options *options;
 	enum verdict verdict;
 	int exit_status;
+	bool has_run; /* something was changed, or begun to be: an error no longer means "as before"
+		       */
 	struct findings findings;
 
 	struct machine machine;
@@ -123,6 +125,10 @@ const char *verdict_format(enum verdict verdict);
 int report_init(const struct options *options, struct report *ret_report) _must_check_;
 
 void report_conclude(struct report *report, enum verdict verdict, int exit_status);
+
+/* What functions return that have set the verdict, after which nothing more is to be done. It is
+ * no errno: any of these may come from a file. */
+#define REPORT_CONCLUDED (-4096)
 
 /* Turns the findings into a verdict. Returns true where they forbid to go on. */
 bool report_is_refused(struct report *report);

@@ -181,6 +181,10 @@ static int end_record(const struct session *session, struct report *report,
 		r = record_keep(session->records, record, kept);
 	if (r == -ENOMEM)
 		return r;
+	if (!is_dry_run) {
+		report->has_run = true;
+		report_conclude(report, VERDICT_FAILED, EXIT_FAILED); /* until it is known */
+	}
 	*ret_has_failed |= r != 0;
 	if (r)
 		return findings_add(
@@ -594,6 +598,8 @@ static int return_all(struct session *session, struct report *report, struct ret
 			return 0;
 		}
 	}
+	if (r < 0)
+		return r; /* where something was begun, the verdict says so */
 	if (outcome == OUTCOME_STUCK)
 		report_conclude(report, VERDICT_STUCK, EXIT_FAILED);
 	else if (has_failed)
@@ -638,8 +644,6 @@ static int restore_chosen(struct session *session, struct report *report, struct
 	r = report->options->request.dry_run ? 0 : session_lock(session, report);
 	if (!r && !cpus_is_empty(report->target))
 		r = before(report, returns) ? -ENOMEM : hooks_before(session, report);
-	if (r == -EAGAIN || r == -EACCES)
-		return 0; /* the verdict says it */
 	if (r || report_is_refused(report))
 		return r;
 	return return_all(session, report, returns);
@@ -655,7 +659,7 @@ int actions_restore(struct session *session, struct report *report)
 		return -ENOMEM;
 	r = session_lock_early(session, report);
 	if (r)
-		return r == -EAGAIN || r == -EINTR ? 0 : r;
+		return r == REPORT_CONCLUDED ? 0 : r;
 	do {
 		returns_free(&returns);
 		hwloc_bitmap_zero(standby);
@@ -671,8 +675,11 @@ int actions_restore(struct session *session, struct report *report)
 	} while (r > 0);
 	if (!r)
 		r = session_note_taken(session, report);
-	if (!r || r == -EINTR)
-		r = hooks_after(session, report);
+	if (!r || r == REPORT_CONCLUDED || report->has_run) {
+		int after = hooks_after(session, report);
+
+		r = r && r != REPORT_CONCLUDED ? r : after;
+	}
 	returns_free(&returns);
 	return r;
 }

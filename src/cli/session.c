@@ -28,6 +28,16 @@ static int read_boot_id(const struct root *root, char **ret_boot_id)
 	return r;
 }
 
+static int refuse_state_directory(struct report *report, int r)
+{
+	return findings_add(&report->findings, "state-directory", SEVERITY_REFUSE, NULL,
+			    "It must be a directory, not a link, that only root can write.",
+			    "the state directory %s cannot be used: %s", report->options->state_dir,
+			    strerror(-r))
+		       ? 0
+		       : -ENOMEM;
+}
+
 /* Nothing is made here: reading must not leave a directory behind. */
 static int open_state(struct session *session, struct report *report)
 {
@@ -36,14 +46,7 @@ static int open_state(struct session *session, struct report *report)
 	if (session->state)
 		return 0;
 	r = state_open(session->root, report->options->state_dir, false, &session->state);
-	if (!r || r == -ENOENT)
-		return 0;
-	return findings_add(&report->findings, "state-directory", SEVERITY_REFUSE, NULL,
-			    "It must be a directory, not a link, that only root can write.",
-			    "the state directory %s cannot be used: %s", report->options->state_dir,
-			    strerror(-r))
-		       ? 0
-		       : -ENOMEM;
+	return r == -ENOENT ? 0 : r;
 }
 
 static int open_root(struct session *session, struct report *report)
@@ -101,10 +104,10 @@ int session_gather(struct session *session, struct report *report)
 	if (r)
 		return session_refuse_unreadable(session, report, r);
 	r = open_state(session, report);
-	if (r)
-		return r;
-	return journal_load_all(session->state, session->boot_id, &report->findings,
-				&report->journals);
+	if (!r)
+		r = journal_load_all(session->state, session->boot_id, &report->findings,
+				     &report->journals);
+	return r && r != -ENOMEM ? refuse_state_directory(report, r) : r;
 }
 
 /* ---- records ----------------------------------------------------------------------------- */
@@ -312,6 +315,15 @@ int session_judge(const struct session *session, struct report *report, bool is_
 	return r;
 }
 
+static int add_unreadable(const struct session *session, struct report *report, int r)
+{
+	const char *file = root_failed_file(session->root, r);
+	_cleanup_free_ char *message = util_asprintf("%s%s cannot be read: %s", file ? "/" : "",
+						     file ? file : "the hardware", strerror(-r));
+
+	return message ? service_add_unchecked(&report->service, "machine", message) : -ENOMEM;
+}
+
 int session_judge_service(const struct session *session, struct report *report,
 			  hwloc_const_bitmap_t online)
 {
@@ -326,6 +338,9 @@ int session_judge_service(const struct session *session, struct report *report,
 	if (!r)
 		r = service_judge(session->root, &report->machine, operations, nr, part, online,
 				  &report->service);
+	/* what cannot be read is in the way, too */
+	if (r && r != -ENOMEM)
+		r = add_unreadable(session, report, r);
 	report->has_service = !r;
 	free(operations);
 	return r;
@@ -335,7 +350,8 @@ int session_refuse_changed(struct report *report)
 {
 	return findings_add(&report->findings, "online-changed", SEVERITY_REFUSE, NULL,
 			    "Run cpuoff again.",
-			    "the set of online CPUs changed after the selection was resolved")
+			    "the set of online CPUs changed after the selection was resolved, "
+			    "or cannot be read any more")
 		       ? 0
 		       : -ENOMEM;
 }
@@ -410,7 +426,7 @@ static int refuse_locked(struct report *report, pid_t holder)
 			     "another cpuoff is at work (process %d)", (int)holder);
 
 	report_conclude(report, VERDICT_REFUSED, EXIT_LOCKED);
-	return finding ? -EAGAIN : -ENOMEM;
+	return finding ? REPORT_CONCLUDED : -ENOMEM;
 }
 
 /* Only the dead may be waited for without --wait, and only to repair what they left. */
@@ -421,13 +437,13 @@ static bool may_wait(const struct report *report, int lock_error)
 	return request->wait || (lock_error == -EBUSY && request->action == ACTION_RESTORE);
 }
 
-/* A signal while nothing is done yet. Returns -EINTR, with the verdict, or 0. */
+/* A signal while nothing is done yet. Returns REPORT_CONCLUDED or 0. */
 static int check_signal(const struct session *session, struct report *report)
 {
 	if (!watcher_interrupts(session->watcher))
 		return 0;
 	report_conclude(report, VERDICT_REFUSED, report_signal_status(EXIT_REFUSED));
-	return -EINTR;
+	return REPORT_CONCLUDED;
 }
 
 /* Says what is waited for since @start, every five seconds. */
@@ -455,7 +471,7 @@ static int wait_for_lock(struct session *session, struct report *report)
 		if (!may_wait(report, r))
 			return refuse_locked(report, holder);
 		if (check_signal(session, report))
-			return -EINTR;
+			return REPORT_CONCLUDED;
 		report_wait(session, "the lock", start, holder, &reported);
 		util_sleep(WAIT_STEP);
 	}
@@ -474,7 +490,7 @@ static int refuse_state(struct report *report, int r)
 		return -ENOMEM;
 	finding->is_permission = r == -EACCES || r == -EROFS;
 	report_is_refused(report);
-	return -EACCES;
+	return REPORT_CONCLUDED;
 }
 
 static bool journals_changed(const struct session *session, const struct report *report)
@@ -505,7 +521,7 @@ int session_lock(struct session *session, struct report *report)
 	r = state_open(session->root, report->options->state_dir, true, &session->state);
 	if (!r)
 		r = wait_for_lock(session, report);
-	if (r == -EAGAIN || r == -EINTR)
+	if (r == REPORT_CONCLUDED)
 		return r;
 	if (r)
 		return refuse_state(report, r);
@@ -522,7 +538,7 @@ int session_lock_early(struct session *session, struct report *report)
 	    !state_has_lock(session->state))
 		return r;
 	r = wait_for_lock(session, report);
-	if (r == -EAGAIN || r == -EINTR)
+	if (r == REPORT_CONCLUDED)
 		return r;
 	/* whoever may not even lock is told so once it is known what for */
 	session->is_locked = !r;
@@ -682,14 +698,21 @@ int session_execute(struct session *session, struct report *report, struct run *
 		r = profile_new(report->machine.nr_cpus, cpus_count(report->target),
 				&report->profile);
 	run->env->profile = report->profile;
-	if (!r)
-		r = writer_start(session->root, &run->env->writer);
 	if (!r) {
+		session->failed = "the process that writes could not be started";
+		r = writer_start(session->root, &run->env->writer);
+	}
+	if (!r) {
+		session->failed = NULL;
 		state_note_writer(session->state, writer_pid(run->env->writer));
 		/* only now: threads do not live on in a child */
 		r = start_prober(session, report, run->env, &prober);
-		if (!r)
+		if (!r) {
+			report->has_run = true;
+			report_conclude(report, VERDICT_FAILED,
+					EXIT_FAILED); /* until it is known */
 			*ret_outcome = direction(run);
+		}
 		if (prober)
 			prober_stop(prober, r ? NULL : &report->measurement->latency);
 		prober_free(prober);

@@ -19,6 +19,7 @@ struct session {
 	int privileges_error; /* why they could not be given up, 0 where they were */
 	double last_change;   /* when a CPU was changed last, for the pace of the next operation */
 	char *boot_id;
+	const char *failed; /* what an error is about that is about no file, NULL otherwise */
 };
 
 /*
@@ -114,7 +115,7 @@ int session_lock_early(struct session *session, struct report *report) _must_che
 
 /*
  * Takes the lock. Returns 0; 1 where everything must be read again, since others were at work after
- * it was read; or a negative value with the verdict set.
+ * it was read; REPORT_CONCLUDED; or -errno.
  */
 int session_lock(struct session *session, struct report *report) _must_check_;
 
@@ -123,7 +124,7 @@ void session_unlock(struct session *session);
 
 /*
  * Waits until all @cpus are in the machine, and says what for every five seconds: @object. Returns
- * 1, or -EINTR with the verdict set where a signal came first, or another -errno.
+ * 1, or REPORT_CONCLUDED where a signal came first, or -errno.
  */
 int session_wait_present(struct session *session, struct report *report, hwloc_const_bitmap_t cpus,
 			 const char *object) _must_check_;

@@ -113,6 +113,33 @@ static void print_step_failures(const struct layout *layout, const struct report
 	}
 }
 
+static bool has_failed_item(const struct operation *operation)
+{
+	for (size_t i = 0; i < operation->nr_steps; i++)
+		for (size_t j = 0; j < operation->steps[i].nr_items; j++)
+			if (operation->steps[i].items[j].error)
+				return true;
+	return false;
+}
+
+/* Where no file that was written is to blame, the machine could not be read, or not the journal
+ * written. */
+static void print_cause(const struct layout *layout, const struct run *run)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (run->journal_error || has_failed_item(run->operation))
+		return;
+	if (run->undo_error && run->undo_error != EINTR)
+		text = util_asprintf("operation %s could not be undone any further: %s",
+				     run->operation->id, strerror(run->undo_error));
+	else if (run->failed_step && run->error != EINTR && run->error != ECANCELED)
+		text = util_asprintf("%s failed: %s", run->failed_step->kind->name,
+				     strerror(run->error));
+	if (text)
+		print_message(layout, STYLE_BAD, "", text);
+}
+
 static void print_failures(const struct layout *layout, const struct report *report)
 {
 	for (size_t i = 0; i < report->nr_runs; i++) {
@@ -128,6 +155,7 @@ static void print_failures(const struct layout *layout, const struct report *rep
 					     run->operation->id, strerror(run->journal_error));
 		if (text)
 			print_message(layout, STYLE_BAD, "", text);
+		print_cause(layout, run);
 		for (size_t j = 0; j < run->operation->nr_steps; j++)
 			print_step_failures(layout, report, run, &run->operation->steps[j]);
 	}

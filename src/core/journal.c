@@ -132,7 +132,8 @@ int journal_save(struct journal *journal)
 			at = put_state(at, step->items[j].state);
 	}
 	r = state_write(journal->state, journal->operation->id, journal->text, journal->length);
-	journal->is_on_disk |= !r;
+	/* what failed may be there all the same */
+	journal->is_on_disk |= !r || state_has(journal->state, journal->operation->id);
 	return r;
 }
 

@@ -155,6 +155,7 @@ static int undo(struct run *run, enum lifetime longest)
 			first_error = r;
 		save(run);
 	}
+	run->undo_error = -first_error;
 	return first_error;
 }
 

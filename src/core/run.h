@@ -28,6 +28,7 @@ struct run {
 	/* out */
 	bool was_interrupted;		/* a signal ended it early */
 	int journal_error;		/* errno where the journal could not be written */
+	int undo_error;			/* errno of the first thing that could not be put back */
 	const struct step *failed_step; /* the step that could not be applied, or NULL */
 	int error;			/* why, as an errno */
 	hwloc_bitmap_t changed; /* CPUs that went offline, or came online; the caller frees it.
