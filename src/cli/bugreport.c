@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/list.h"
+#include "core/document.h"
 #include "core/preflight.h"
 #include "host/evacuations.h"
 #include "host/kmsg.h"
@@ -107,11 +108,6 @@ static const char *const beginnings[] = {
 	"Broke affinity",
 };
 
-static void add(struct json_object *object, const char *key, struct json_object *value)
-{
-	json_object_object_add(object, key, value);
-}
-
 static struct json_object *make_string(const char *text)
 {
 	_cleanup_free_ char *shown = util_strdup(text);
@@ -121,7 +117,7 @@ static struct json_object *make_string(const char *text)
 			*c = ' ';
 	if (shown)
 		util_make_visible(shown, "");
-	return shown ? json_object_new_string(shown) : NULL;
+	return document_make_string(text, shown);
 }
 
 /* ---- the kernel and the machine ---------------------------------------------------------- */
@@ -134,14 +130,15 @@ static struct json_object *make_files(const struct root *root)
 		_cleanup_free_ char *key = util_asprintf("/%s", files[i]), *text = NULL;
 
 		if (key && !root_read(root, &text, "%s", files[i]) && strlen(text) < VALUE_LENGTH)
-			add(object, key, make_string(text));
+			document_put(object, key, make_string(text));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
 		_cleanup_free_ char *key = util_asprintf("/%s", marks[i]);
 
 		if (key)
-			add(object, key,
-			    make_string(root_has(root, "%s", marks[i]) ? "present" : "absent"));
+			document_put(
+				object, key,
+				make_string(root_has(root, "%s", marks[i]) ? "present" : "absent"));
 	}
 	return object;
 }
@@ -171,7 +168,7 @@ static struct json_object *make_parameters(const struct root *root)
 		if (is_parameter(word, length)) {
 			_cleanup_free_ char *parameter = strndup(word, length);
 
-			json_object_array_add(array, make_string(parameter));
+			document_append(array, make_string(parameter));
 		}
 		word += length + (word[length] != '\0');
 	}
@@ -205,9 +202,9 @@ static struct json_object *make_evacuations(struct session *session, struct repo
 		char buffer[VALUE_LENGTH];
 		const char *why_not = (*e)->why_not(&env, buffer, sizeof(buffer));
 
-		add(object, "name", make_string((*e)->name));
-		add(object, "usable", json_object_new_boolean(!why_not));
-		json_object_array_add(array, object);
+		document_put(object, "name", make_string((*e)->name));
+		document_put(object, "usable", json_object_new_boolean(!why_not));
+		document_append(array, object);
 	}
 	return array;
 }
@@ -248,7 +245,7 @@ static struct json_object *make_log(const struct root *root)
 		if (left_out)
 			left_out--;
 		else
-			json_object_array_add(array, make_string(line + 2));
+			document_append(array, make_string(line + 2));
 	}
 	return array;
 }
@@ -264,12 +261,12 @@ static struct json_object *make_step(const struct step *step)
 		nr_in_force += item_is_in_force(step, &step->items[i]);
 		nr_failed += step->items[i].state == STATE_FAILED;
 	}
-	add(object, "kind", make_string(step->kind->name));
-	add(object, "lifetime", make_string(lifetime_format(step->lifetime)));
-	add(object, "state", make_string(state_format(step->state)));
-	add(object, "items", json_object_new_int64((int64_t)step->nr_items));
-	add(object, "in_force", json_object_new_int64((int64_t)nr_in_force));
-	add(object, "failed", json_object_new_int64((int64_t)nr_failed));
+	document_put(object, "kind", make_string(step->kind->name));
+	document_put(object, "lifetime", make_string(lifetime_format(step->lifetime)));
+	document_put(object, "state", make_string(state_format(step->state)));
+	document_put(object, "items", json_object_new_int64((int64_t)step->nr_items));
+	document_put(object, "in_force", json_object_new_int64((int64_t)nr_in_force));
+	document_put(object, "failed", json_object_new_int64((int64_t)nr_failed));
 	return object;
 }
 
@@ -283,13 +280,13 @@ static struct json_object *make_operation(const struct report *report,
 	if (drift && !operation_find_drift(operation, report->machine.online, drift))
 		drifted = cpus_format(drift);
 	for (size_t i = 0; i < operation->nr_steps; i++)
-		json_object_array_add(steps, make_step(&operation->steps[i]));
-	add(object, "id", make_string(operation->id));
-	add(object, "version", make_string(operation->version));
-	add(object, "evacuation", make_string(operation->evacuation));
-	add(object, "cpus", make_string(cpus ? cpus : ""));
-	add(object, "drift", make_string(drifted ? drifted : ""));
-	add(object, "steps", steps);
+		document_append(steps, make_step(&operation->steps[i]));
+	document_put(object, "id", make_string(operation->id));
+	document_put(object, "version", make_string(operation->version));
+	document_put(object, "evacuation", make_string(operation->evacuation));
+	document_put(object, "cpus", make_string(cpus ? cpus : ""));
+	document_put(object, "drift", make_string(drifted ? drifted : ""));
+	document_put(object, "steps", steps);
 	return object;
 }
 
@@ -298,7 +295,7 @@ static struct json_object *make_operations(const struct report *report)
 	struct json_object *array = json_object_new_array();
 
 	for (size_t i = 0; i < report->journals.nr; i++)
-		json_object_array_add(array, make_operation(report, &report->journals.list[i]));
+		document_append(array, make_operation(report, &report->journals.list[i]));
 	return array;
 }
 
@@ -328,16 +325,16 @@ int bugreport_gather(struct session *session, struct report *report)
 	struct json_object *object = json_object_new_object();
 	_cleanup_free_ char *parts = list_format_parts(&report->machine, &report->journals);
 
-	add(object, "version", make_string(VERSION));
-	add(object, "copy", json_object_new_boolean(!root_is_live(session->root)));
-	add(object, "root", json_object_new_boolean(!geteuid()));
-	add(object, "processor", make_processor(session->root));
-	add(object, "topology", make_string(parts));
-	add(object, "parameters", make_parameters(session->root));
-	add(object, "files", make_files(session->root));
-	add(object, "evacuations", make_evacuations(session, report));
-	add(object, "operations", make_operations(report));
-	add(object, "log", make_log(session->root));
+	document_put(object, "version", make_string(VERSION));
+	document_put(object, "copy", json_object_new_boolean(!root_is_live(session->root)));
+	document_put(object, "root", json_object_new_boolean(!geteuid()));
+	document_put(object, "processor", make_processor(session->root));
+	document_put(object, "topology", make_string(parts));
+	document_put(object, "parameters", make_parameters(session->root));
+	document_put(object, "files", make_files(session->root));
+	document_put(object, "evacuations", make_evacuations(session, report));
+	document_put(object, "operations", make_operations(report));
+	document_put(object, "log", make_log(session->root));
 	report->bugreport = object;
 	return generalize_findings(&report->findings);
 }

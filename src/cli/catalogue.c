@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/document.h"
 #include "core/preflight.h"
 
 static const char *format_force(const struct rule *rule)
@@ -35,19 +36,14 @@ void catalogue_print(const struct layout *layout)
 	}
 }
 
-static void add(struct json_object *object, const char *key, struct json_object *value)
-{
-	json_object_object_add(object, key, value);
-}
-
 static struct json_object *make_when(const struct rule *rule)
 {
 	struct json_object *array = json_object_new_array();
 
 	if (rule->when & RULE_OFFLINE)
-		json_object_array_add(array, json_object_new_string("offline"));
+		document_append(array, json_object_new_string("offline"));
 	if (rule->when & RULE_RETURN)
-		json_object_array_add(array, json_object_new_string("restore"));
+		document_append(array, json_object_new_string("restore"));
 	return array;
 }
 
@@ -58,15 +54,18 @@ struct json_object *catalogue_json(void)
 	for (const struct rule *rule = NULL; (rule = preflight_next_rule(rule));) {
 		struct json_object *object = json_object_new_object();
 
-		add(object, "rule", json_object_new_string(rule->id));
-		add(object, "severity", json_object_new_string(severity_format(rule->severity)));
-		add(object, "mildest", json_object_new_string(severity_format(rule->mildest)));
-		add(object, "when", make_when(rule));
-		add(object, "forcible", json_object_new_boolean(rule->is_forcible));
-		add(object, "reads", json_object_new_string(rule->reads));
-		add(object, "sentence", json_object_new_string(rule->what));
-		add(object, "remedy", json_object_new_string(rule->remedy ? rule->remedy : ""));
-		json_object_array_add(array, object);
+		document_put(object, "rule", json_object_new_string(rule->id));
+		document_put(object, "severity",
+			     json_object_new_string(severity_format(rule->severity)));
+		document_put(object, "mildest",
+			     json_object_new_string(severity_format(rule->mildest)));
+		document_put(object, "when", make_when(rule));
+		document_put(object, "forcible", json_object_new_boolean(rule->is_forcible));
+		document_put(object, "reads", json_object_new_string(rule->reads));
+		document_put(object, "sentence", json_object_new_string(rule->what));
+		document_put(object, "remedy",
+			     json_object_new_string(rule->remedy ? rule->remedy : ""));
+		document_append(array, object);
 	}
 	return array;
 }

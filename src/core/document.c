@@ -26,6 +26,22 @@ void document_add(struct json_object *object, const char *key, struct json_objec
 	is_incomplete |= !object || !value || json_object_object_add(object, key, value);
 }
 
+void document_put(struct json_object *object, const char *key, struct json_object *value)
+{
+	if (object && !json_object_object_add(object, key, value))
+		return;
+	is_incomplete = true;
+	json_object_put(value);
+}
+
+struct json_object *document_make_string(const char *text, const char *shown)
+{
+	struct json_object *value = shown ? json_object_new_string(shown) : NULL;
+
+	is_incomplete |= text && !value;
+	return value;
+}
+
 void document_add_string(struct json_object *object, const char *key, const char *value)
 {
 	_cleanup_free_ char *text = util_utf8(value ? value : "");

@@ -17,6 +17,12 @@ void document_begin(void);
 /* Adds @value, which is the object's then; NULL is want of memory. */
 void document_add(struct json_object *object, const char *key, struct json_object *value);
 
+/* The same, where NULL is null: want of memory is known by who has made @value. */
+void document_put(struct json_object *object, const char *key, struct json_object *value);
+
+/* A text for it: @shown, which is what of @text is fit to be shown, or NULL for want of memory. */
+struct json_object *document_make_string(const char *text, const char *shown);
+
 /* Bytes that are no UTF-8 become "?"; NULL is the empty text. */
 void document_add_string(struct json_object *object, const char *key, const char *value);
 void document_add_number(struct json_object *object, const char *key, unsigned long long value);
