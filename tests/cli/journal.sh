@@ -109,6 +109,51 @@ damage "items that are no list" set_json '.steps[0].items = 7'
 damage "an array" set_json '[.]'
 damage "a number" set_json '7'
 
+# A half-written journal, of each length: never is anything done, and always told which file it is
+tree prefixes --sockets 2 --cores 2
+krun --socket 1
+journal=$(journal)
+cp "$journal" "$work/whole"
+new_rules
+size=$(stat -c %s "$journal")
+prefix_failures=0
+for length in $(seq 0 61 $((size - 2))); do
+	head -c "$length" "$work/whole" >"$journal"
+	krun --restore
+	if [ "$rc" -ne 3 ] || ! says "$err" "$journal" || ! says "$err" '--restore --cpu' || [ -s "$log" ]; then
+		prefix_failures=$((prefix_failures + 1))
+		note "cut to $length bytes: exit $rc, $(head -n 1 "$err")"
+	fi
+done
+is "a journal of any length but its own: refused, and which file it is" 0 "$prefix_failures"
+cp "$work/whole" "$journal"
+krun --restore
+is "the whole journal" "0 0-3" "$rc $(online)"
+
+# gone_while OPTION... - the state directory is removed while a CPU goes, or comes
+gone_while() {
+	new_gate
+	new_rules "cpu2 $1 until:$gate"
+	shift
+	kstart "$@"
+	wait_gate
+	rm -r "$t/run/cpuoff"
+	open_gate
+	finish
+	new_rules
+}
+
+tree gone --sockets 2 --cores 2
+freeze
+gone_while offline --socket 1
+status "the state directory is removed while CPUs go" 1
+err_says "the state directory is removed while CPUs go" 'journal.*could not be written'
+as_before "the state directory is removed while CPUs go"
+krun --socket 1
+gone_while online --restore
+is "the state directory is removed while CPUs come back" "0-3" "$(online)"
+as_before "the state directory is removed while CPUs come back"
+
 # What --restore needs to be told when no journal can be used
 tree_2s by_number
 krun --socket 1
