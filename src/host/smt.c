@@ -127,10 +127,10 @@ static int disarm(const struct step_env *env, const char *state)
 		if (!machine_has_cpu(env->machine, cpu))
 			continue;
 		format_fail_path(path, sizeof(path), cpu);
-		if (root_read_buffer(env->root, path, armed, sizeof(armed)) || strcmp(armed, state))
-			continue;
-		r = writer_write(env, path, "-1");
-		if (!first_error)
+		r = root_read_buffer(env->root, path, armed, sizeof(armed));
+		if (!r && !strcmp(armed, state))
+			r = writer_write(env, path, "-1");
+		if (!first_error && r != -ENOENT)
 			first_error = r;
 	}
 	return first_error;
