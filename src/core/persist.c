@@ -55,14 +55,17 @@ int record_keep(const struct state *state, struct record *record, hwloc_const_bi
 	int r;
 
 	for (size_t i = 0; i < operation->nr_places; i++) {
-		if (!hwloc_bitmap_isset(kept, operation->places[i].cpu)) {
-			free(record->identities[i].model);
-			free(record->identities[i].serial);
-			record->identities[i] = (struct identity){ 0 };
+		struct identity other = record->identities[nr];
+
+		if (!hwloc_bitmap_isset(kept, operation->places[i].cpu))
 			continue;
-		}
 		operation->places[nr] = operation->places[i];
 		record->identities[nr++] = record->identities[i];
+		record->identities[i] = other;
+	}
+	for (size_t i = nr; i < operation->nr_places; i++) {
+		free(record->identities[i].model);
+		free(record->identities[i].serial);
 	}
 	operation->nr_places = nr;
 	if (hwloc_bitmap_and(operation->claim, operation->claim, kept) < 0)
