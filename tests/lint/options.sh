@@ -27,6 +27,17 @@ rm -rf "$work"
 mkdir -p "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
 
+# ---- variables -------------------------------------------------------------------------------
+
+sed -n '/^\.SH ENVIRONMENT/,/^\.SH [^E]/p' "$page" >"$work/environment"
+result "$(grep -o -h -E 'getenv\("[^"]*"\)' "$abs_top_srcdir"/src/*/*.c | sed 's/.*"\(.*\)".*/\1/' | sort -u |
+	while read -r variable; do
+		grep -q -x -F ".B $variable" "$work/environment" || echo "$variable"
+	done)" "every variable that is read is in the manual page"
+result "$(grep -n -E '(getenv|environ)[^a-z_(]*\([^"]|poptReadDefaultConfig|poptReadConfigFile|setlocale' "$abs_top_srcdir"/src/*/*.c |
+	grep -v -E 'make_environment|read_environment|set_environment|struct environment|%d/environ|^[^:]*:[0-9]*:[[:space:]]*(/?\*)')" \
+	"no other is, nor a file of aliases or a locale"
+
 # ---- three lists of options ------------------------------------------------------------------
 
 "$CPUOFF" --help | sed -n 's/^ *\(-[^ ]*, \)\{0,1\}--\([a-z0-9-]*\).*/--\2/p' | sort -u >"$work/help"
