@@ -18,6 +18,13 @@
 #define LIMIT	  60 /* seconds for one run */
 #define EVIL_NAME "e\033]0;\302\233\r\n\"'<&>\\\377\342\200\256"
 
+/* A sanitizer makes each run many times as long: then some files will do for each lie. */
+#ifdef __SANITIZE_ADDRESS__
+#define STRIDE 16
+#else
+#define STRIDE 1
+#endif
+
 static char large[LARGE];
 
 struct lie {
@@ -65,15 +72,15 @@ static void run(size_t action)
 static void test_lies(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
-		size_t nr = 0;
+		size_t nr = i % STRIDE;
 
-		for (const char *file; (file = machine_file(nr)); nr++) {
+		for (const char *file; (file = machine_file(nr)); nr += STRIDE) {
 			machine_put_file(file, (const uint8_t *)lies[i].text, lies[i].size);
 			run(0);
 			run(1 + (nr + i) % (ACTIONS - 1));
 			machine_restore_file(nr);
 		}
-		ok(nr > 100, "each of %zu files: %s", nr, lies[i].what);
+		ok(nr > 100, "files: %s", lies[i].what);
 	}
 }
 
@@ -81,18 +88,18 @@ static void test_no_files(void)
 {
 	size_t nr = 0;
 
-	for (const char *file; (file = machine_file(nr)); nr++) {
+	for (const char *file; (file = machine_file(nr)); nr += STRIDE) {
 		fuzz_demand(!unlink(temp_path(file)), file);
 		run(nr % ACTIONS);
 		temp_mkdir(file);
 		run(nr % ACTIONS);
 		fuzz_demand(!rmdir(temp_path(file)), file);
-		temp_symlink("/dev/zero", file);
+		temp_symlink("/dev/null", file);
 		run(nr % ACTIONS);
 		fuzz_demand(!unlink(temp_path(file)), file);
 		machine_restore_file(nr);
 	}
-	ok(nr > 100, "each of %zu files: none, a folder, a link out of the machine", nr);
+	ok(nr > 100, "files: none, a folder, a link out of the machine");
 }
 
 /* Whatever somebody else may choose the name of. */
