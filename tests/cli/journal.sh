@@ -279,7 +279,7 @@ chmod 600 "$t/run/cpuoff/lock"
 	exec sleep 20
 ) 9>>"$t/run/cpuoff/lock" &
 holder=$!
-sleep 0.2
+wait_for not flock -n "$t/run/cpuoff/lock" true
 krun --cpu 31
 status "the lock is held by a program that is no cpuoff" 75
 kstart --cpu 31 --wait
