@@ -746,13 +746,11 @@ static int move_all(const struct step_env *env)
 
 static int apply_affinity(struct step *step, struct step_env *env)
 {
-	int r = moves_by_masks(env) && root_is_live(env->root) ? move_all(env) : 0;
-
-	if (r)
-		return r;
+	/* before, so that what was moved by a pass that fails is put back: undoing compares first
+	 */
 	for (size_t i = 0; i < step->nr_items; i++)
 		step->items[i].state = STATE_APPLIED;
-	return 0;
+	return moves_by_masks(env) && root_is_live(env->root) ? move_all(env) : 0;
 }
 
 /* ---- step kind task.affinity: undoing ---------------------------------------------------- */
