@@ -142,13 +142,20 @@ static void test_errnos(void)
 
 static void test_time(void)
 {
-	double start = util_now(), after;
+	double start = util_now(), after, shortest = 1;
 
 	util_sleep(0.02);
 	after = util_now();
 	ok(after - start >= 0.02, "sleeping takes the time asked for");
-	util_sleep(0);
-	ok(util_now() - after < 0.02, "none is none");
+	/* a busy machine may take it off the CPU just then, not every time */
+	for (int i = 0; i < 100; i++) {
+		double now = util_now();
+
+		util_sleep(0);
+		after = util_now() - now;
+		shortest = after < shortest ? after : shortest;
+	}
+	ok(shortest < 0.02, "none is none");
 }
 
 /* ---- findings ---------------------------------------------------------------------------- */
