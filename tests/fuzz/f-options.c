@@ -11,14 +11,14 @@
 /* What --help and its like print is of no interest. */
 static int parse_quietly(int argc, const char **argv, struct options *ret_options)
 {
-	FILE *const own = stdout;
+	FILE *const own = stdout, *const null = fopen("/dev/null", "we");
 	int r;
 
-	stdout = fopen("/dev/null", "we");
-	fuzz_demand(stdout, "there is no /dev/null");
+	fuzz_demand(null, "there is no /dev/null");
+	fuzz_redirect(stdout, null);
 	r = options_parse(argc, argv, ret_options);
-	fclose(stdout);
-	stdout = own;
+	fuzz_redirect(stdout, own);
+	fclose(null);
 	return r;
 }
 
