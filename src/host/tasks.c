@@ -1023,6 +1023,23 @@ const struct step_kind tasks_affinity_kind = {
 
 /* ---- step kind task.keep ----------------------------------------------------------------- */
 
+/* On the way back: its mask is the one that the kernel gave it meanwhile, and another one is due.
+ */
+static bool is_given_back(const struct task *task, const struct step_env *env)
+{
+	for (size_t i = 0; env->is_return && i < env->own->nr_steps; i++) {
+		const struct step *step = &env->own->steps[i];
+		const struct item *item =
+			step->kind == &tasks_affinity_kind
+				? step_find_item(step, (unsigned long long)task->tid)
+				: NULL;
+
+		if (item && item->stamp == task->start && item_is_in_force(step, item))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Masks that the kernel or the boot gave, not a user: of kernel threads, and with isolcpus= of all
  * that descends from init. Users' own masks the kernel remembers by itself, and writing what is
@@ -1033,7 +1050,7 @@ static bool is_to_keep(const struct task *task, const struct step_env *env)
 	const struct machine *machine = env->machine;
 	unsigned int cpu;
 
-	if (!task_is_movable(task) || !task_is_pinned(task, machine) ||
+	if (!task_is_movable(task) || !task_is_pinned(task, machine) || is_given_back(task, env) ||
 	    env_find_other(env, &tasks_keep_kind, (unsigned long long)task->tid, task->start,
 			   NULL) ||
 	    env_find_other(env, &tasks_affinity_kind, (unsigned long long)task->tid, task->start,
