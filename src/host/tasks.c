@@ -425,14 +425,9 @@ int tasks_read(const struct root *root, const struct machine *machine,
 unsigned long long tasks_read_ticks(const struct root *root, const struct task *task)
 {
 	struct stat_fields fields = { 0 };
-	char path[64], text[2048];
-	int r;
+	/* of the thread alone: the file of its process would have the sum */
+	int r = read_thread_stat(root, task->pid, task->tid, &fields);
 
-	/* the file of the thread alone: the short path would have the sum of its process */
-	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)task->pid, (int)task->tid);
-	r = root_read_buffer(root, path, text, sizeof(text));
-	if (!r)
-		r = parse_stat(text, &fields);
 	return r || fields.start != task->start ? 0 : fields.ticks;
 }
 
