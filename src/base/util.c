@@ -86,9 +86,8 @@ void util_make_visible(char *text, const char *kept)
 		const unsigned char *at = (const unsigned char *)text;
 		size_t length = character_length(at);
 
-		if (!length || (is_control(*at) && !strchr(kept, *at)) || is_obeyed(at)) {
+		if (!length || (is_control(*at) && !strchr(kept, *at)) || is_obeyed(at))
 			memset(text, '?', length ? length : 1);
-		}
 		text += length ? length : 1;
 	}
 }

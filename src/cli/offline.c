@@ -212,12 +212,12 @@ static int run_operation(struct session *session, struct report *report, struct 
 	run->env = env;
 	r = session_execute(session, report, run, run_offline, &outcome);
 	run->env = NULL;
-	if (!r)
-		conclude_offline(report, run, outcome);
-	else if (end_record(session, report, env, run, OUTCOME_ROLLED_BACK, record))
-		return r; /* what was prepared is swept up by the next operation */
-	if (r)
+	if (r) {
+		/* where this fails, what was prepared is swept up by the next operation */
+		end_record(session, report, env, run, OUTCOME_ROLLED_BACK, record);
 		return r;
+	}
+	conclude_offline(report, run, outcome);
 	r = end_record(session, report, env, run, outcome, record);
 	if (r && report->options->request.persist)
 		report_conclude(report, VERDICT_PARTIAL, EXIT_PARTIAL);
