@@ -6,6 +6,23 @@
 #include "host/cpusets.h"
 #include "host/partition.h"
 
+/* ---- tasks that cannot be read ------------------------------------------------------------ */
+
+/* Whoever only asks need not see them all. */
+static char *check_hidden(const struct facts *facts, hwloc_bitmap_t cpus)
+{
+	const struct tasks *tasks = facts->tasks;
+
+	if (facts->request->dry_run || !tasks || !tasks->nr_hidden)
+		return NULL;
+	hwloc_bitmap_copy(cpus, facts->target);
+	return util_asprintf("%zu thread%s cannot be read, and might lose %s for good: "
+			     "/proc/%d: %s",
+			     tasks->nr_hidden, tasks->nr_hidden == 1 ? "" : "s",
+			     tasks->nr_hidden == 1 ? "its mask" : "their masks",
+			     (int)tasks->first_hidden, strerror(tasks->hidden_errno));
+}
+
 /* ---- tasks that are bound ---------------------------------------------------------------- */
 
 static bool is_pinned_to_target(const struct facts *facts, const struct task *task)
@@ -260,6 +277,12 @@ const struct rule rules_work[] = {
 	  .what = "Cpuset partitions of others would lose their last CPU.",
 	  .remedy = "They are partitions again when the CPUs are back; give them other CPUs if "
 		    "they must be so meanwhile." },
+	{ "tasks-hidden", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_OFFLINE,
+	  .is_forcible = true, .check = check_hidden, .reads = "/proc/*/task/*/stat, status",
+	  .what = "Threads cannot be read, so that masks which the kernel breaks cannot be given "
+		  "back.",
+	  .remedy = "See what confines cpuoff, or how /proc is mounted; --force lets these threads "
+		    "keep the mask that the kernel gives them." },
 	{ "pinned-tasks", SEVERITY_REFUSE, SEVERITY_NOTE, .when = RULE_OFFLINE,
 	  .check = check_pinned, .weigh = weigh_pinned, .reads = "/proc/*/task/*/status, stat",
 	  .what = "Threads are pinned to the selection alone; real-time ones refuse.",

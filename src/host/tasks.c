@@ -314,6 +314,19 @@ static int forgive_cpuset(const struct walk *walk, struct task *task)
 		       : 0;
 }
 
+/* That its files are not there, or have nothing to tell any more, says that it has ended. Any other
+ * answer hides a thread whose mask could not be given back. Returns @r where it is our own want. */
+static int note_hidden(struct tasks *tasks, pid_t tid, int r)
+{
+	if (root_is_shortage(r) || r == -ENOENT || r == -ESRCH)
+		return root_is_shortage(r) ? r : 0;
+	if (!tasks->nr_hidden++) {
+		tasks->first_hidden = tid;
+		tasks->hidden_errno = -r;
+	}
+	return 0;
+}
+
 /*
  * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of
  * its own (v1, and threaded cgroups of v2), and is asked.
@@ -325,7 +338,7 @@ static int read_thread(struct walk *walk, struct process *process, pid_t tid)
 	int r = read_task(walk->root, walk->machine, process->pid, tid, &task, &nr_threads);
 
 	if (r)
-		return root_is_shortage(r) ? r : 0; /* it has ended */
+		return note_hidden(&walk->tasks, tid, r);
 	if (process->pid == tid) {
 		process->cgroup = find_cgroup(walk->root, walk->cgroups, &task);
 		process->nr_threads = nr_threads;

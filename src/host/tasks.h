@@ -30,11 +30,15 @@ struct task {
 struct tasks {
 	struct task *list;
 	size_t nr;
+	size_t nr_hidden;   /* threads that live, but cannot be read */
+	pid_t first_hidden; /* one of them */
+	int hidden_errno;   /* and why */
 };
 
 /*
- * Reads all threads below @root; of a machine's copy none. Those that end meanwhile are left out.
- * @cgroups must outlive @ret_tasks. Returns 0 or -errno.
+ * Reads all threads below @root; of a machine's copy none. Those that end meanwhile are left out,
+ * and those that cannot be read are only counted. @cgroups must outlive @ret_tasks. Returns 0 or
+ * -errno.
  */
 int tasks_read(const struct root *root, const struct machine *machine,
 	       const struct cgroups *cgroups, struct tasks *ret_tasks) _must_check_;

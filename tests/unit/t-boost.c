@@ -58,7 +58,7 @@ static void test_candidates(void)
 static void is_planned(struct root *root, bool is_asked, size_t nr, const char *what)
 {
 	struct task task = { .tid = getpid(), .flags = KERNEL, .comm = "rcu_preempt" };
-	struct tasks tasks = { &task, 1 };
+	struct tasks tasks = { .list = &task, .nr = 1 };
 	struct machine machine = { .online = hwloc_bitmap_alloc(),
 				   .isolated = hwloc_bitmap_alloc() };
 	struct request request = { .boost = is_asked };

@@ -449,6 +449,19 @@ static void add_udev(struct world *world)
 	add(&world->facts.neighbours.udev, NULL, 1, "/etc/udev/rules.d/60-mine.rules:1");
 }
 
+static void add_hidden(struct world *world)
+{
+	world->tasks.nr_hidden = 2;
+	world->tasks.first_hidden = 101;
+	world->tasks.hidden_errno = EACCES;
+}
+
+static void add_hidden_to_a_question(struct world *world)
+{
+	add_hidden(world);
+	world->request.dry_run = true;
+}
+
 static void add_kdump(struct world *world)
 {
 	world->facts.platform.has_crash_kernel = true;
@@ -528,6 +541,10 @@ static const struct expectation {
 	{ "siblings stay with --smt", { .target = "5,7", .smt = true }, "" },
 	{ "siblings unknown", { .target = "5,7", .no_siblings = true }, "" },
 
+	{ "threads that cannot be read", { .target = "4-7", .add = add_hidden },
+	  "tasks-hidden=4-7" },
+	{ "threads that need not be read", { .target = "4-7", .add = add_hidden_to_a_question },
+	  "" },
 	{ "nobody is pinned", { .target = "4-7", .tasks = { TASK("0-7") } }, "" },
 	{ "pinned elsewhere", { .target = "4-7", .tasks = { TASK("0-1") } }, "" },
 	{ "pinned across", { .target = "4-7", .tasks = { TASK("3-4") } }, "" },
@@ -766,6 +783,7 @@ static const struct spared {
 	{ "partition-emptied",
 	  { .target = "4-7", .root_effective = "0-3", .first_effective = "4-5",
 	    .partition = "isolated invalid (x)" } },
+	{ "tasks-hidden", { .target = "4-7", .add = add_hidden_to_a_question } },
 	{ "pinned-tasks", { .target = "4-7", .tasks = { TASK("3-4") } } },
 	{ "deadline-tasks",
 	  { .target = "4-7", .deadline_limit = 0.95, .tasks = { DEADLINE("0-7", 0.2, ROOT) } } },
@@ -804,6 +822,7 @@ static const struct property {
 	{ "survivors-partitioned", SEVERITY_REFUSE, false },
 	{ "sysfs-contradiction", SEVERITY_REFUSE, false },
 	{ "deadline-bandwidth", SEVERITY_REFUSE, false },
+	{ "tasks-hidden", SEVERITY_REFUSE, false },
 	{ "pinned-tasks", SEVERITY_NOTE, false },
 	{ "deadline-tasks", SEVERITY_NOTE, false },
 	{ "smt-sibling-stays", SEVERITY_WARN, false },
