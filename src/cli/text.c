@@ -151,8 +151,9 @@ static void print_failures(const struct layout *layout, const struct report *rep
 				      "the isolated partition was no longer in force: somebody "
 				      "changed cpusets meanwhile");
 		if (run->journal_error)
-			text = util_asprintf("the journal %s could not be written: %s",
-					     run->operation->id, strerror(run->journal_error));
+			text = util_asprintf("the journal %s could not be written in %s: %s",
+					     run->operation->id, report->options->state_dir,
+					     strerror(run->journal_error));
 		if (text)
 			print_message(layout, STYLE_BAD, "", text);
 		print_cause(layout, run);
