@@ -50,6 +50,7 @@ list_faults() {
 			lasts["sched"] = "EPERM"
 			lasts["send"] = lasts["recv"] = "EPIPE"
 			lasts["memory"] = "ENOMEM"
+			is_late = 0
 			kills = "kill:before:self kill:before:other kill:before:all " \
 				"kill:after:self kill:after:other kill:after:all"
 		}
@@ -83,9 +84,9 @@ find_wrong() {
 	1 | 2 | 3 | 4 | 75) machine_is start || wrong="status $rc, and not as before" ;;
 	5 | 64) ;;
 	134 | 139)
-		# hwloc does not survive a want of memory: before anything is changed
+		# hwloc, and json-c when it reads, do not survive a want of memory: before anything is changed
 		case $fault$hit in
-		*memory*libhwloc* | *+*memory*) machine_is start || wrong="died, and not as before" ;;
+		*memory*libhwloc* | *memory*libjson* | *+*memory*) machine_is start || wrong="died, and not as before" ;;
 		*) wrong=died ;;
 		esac
 		;;
