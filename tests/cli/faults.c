@@ -229,8 +229,9 @@ static void kill_them(void)
 	pid_t self = (pid_t)syscall(SYS_getpid);
 	int i;
 
+	/* one that has only just been forked may not have told its number yet */
 	for (i = 0; i < shared->nr_pids && strcmp(fault.kill_who, "self"); i++)
-		if (shared->pids[i] != self)
+		if (shared->pids[i] > 0 && shared->pids[i] != self)
 			syscall(SYS_kill, shared->pids[i], SIGKILL);
 	if (strcmp(fault.kill_who, "other"))
 		syscall(SYS_kill, self, SIGKILL);

@@ -53,6 +53,9 @@ list_faults() {
 			is_late = 0
 			kills = "kill:before:self kill:before:other kill:before:all " \
 				"kill:after:self kill:after:other kill:after:all"
+			# Of the journal\047s files: who else lives, or dies before, makes no difference
+			kills_of["save"] = kills_of["unlink"] = "kill:after:all"
+			kills_of["rename"] = "kill:before:all kill:after:self kill:after:all"
 		}
 		$2 == "fork" { is_late = 1 }
 		{
@@ -63,7 +66,7 @@ list_faults() {
 			if (how == "lasting")
 				what = lasts[$2]
 			else if (how == "kills")
-				what = $3 == "change" ? kills : ""
+				what = $3 != "change" ? "" : $2 in kills_of ? kills_of[$2] : kills
 			n = split(what, action, " ")
 			for (i = 1; i <= n; i++)
 				list[is_late, ++nr[is_late]] = $1 (how == "lasting" ? "+ " : " ") $2 " " action[i]

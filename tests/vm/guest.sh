@@ -590,6 +590,95 @@ kill_at_random() {
 	done
 }
 
+# ---- faults at each call, and kills ------------------------------------------------
+
+# For sweep.sh. `begin_with ARG...`: the runs begin with what cpuoff makes of the machine with these;
+# without, as it was at the snapshot
+faults=/tmp/faults
+begin_with=
+
+begin_with() {
+	end_begin
+	begin_with=$*
+	with_machine cpuoff "$@"
+	begin_online=$(online)
+}
+
+# end_begin - they no longer do
+end_begin() {
+	[ -z "$begin_with" ] || machine_undo
+	begin_with=
+}
+
+# with_machine COMMAND... - run, and whether the machine is as before is to be looked at anew
+is_same=
+with_machine() {
+	is_same=
+	run "$@"
+}
+
+faulty() {
+	faulty=$1
+	shift
+	: >$faults
+	with_machine timeout 120 env LD_PRELOAD=/lib/faults.so CPUOFF_FAULTS_STATE=$faults \
+		CPUOFF_FAULTS_LOG=$faults.log ${faulty:+"CPUOFF_FAULT=$faulty"} cpuoff "$@"
+}
+
+machine_is() {
+	case $1${begin_with:+-off} in
+	clean* | start)
+		[ -n "$is_same" ] || { same_as_before >/tmp/differs && is_same=yes || is_same=no; }
+		[ $is_same = yes ]
+		;;
+	start-off) [ "$(online)" = "$begin_online" ] && has_journal ;;
+	asked*)
+		[ "$(online)" = "${asked:=$(online)}" ] && [ "$(cat /sys/kernel/rcu_expedited)" = 0 ] &&
+			[ ! -d $T/instances/cpuoff ] && [ ! -d /sys/fs/cgroup/cpuoff ]
+		;;
+	esac
+}
+
+has_journal() {
+	set -- /run/cpuoff/*.json
+	[ -e "$1" ]
+}
+
+machine_forget() {
+	asked=
+}
+
+machine_undo() {
+	with_machine cpuoff --restore=all --wait
+	[ $rc = 0 ] && machine_is clean && return
+	note "restore: exit $rc"
+	cat $err /tmp/differs | head -n 20 | sed 's/^/# /'
+	repair
+	snapshot
+	is_same=
+	false
+}
+
+# few_threads - some of each kind, for a machine of four CPUs whose target are the last two, or the second threads
+few_threads() {
+	cgroup=/sys/fs/cgroup
+	echo +cpuset >$cgroup/cgroup.subtree_control
+	mkdir -p $cgroup/a.slice
+	echo 1-2 >$cgroup/a.slice/cpuset.cpus
+	add_load . doze 3
+	add_load . doze 1 3
+	add_load . sleep 1 1-2
+	add_load . sleep 1
+	add_load a.slice doze 1
+	add_load a.slice sleep 1 2
+	sleep 0.5
+}
+
+machine_reset() {
+	# shellcheck disable=SC2086 # options
+	[ -z "$begin_with" ] || machine_is start || with_machine cpuoff $begin_with
+}
+
 # repair - so that one failure is not the next one's
 repair() {
 	cpuoff --status
@@ -673,47 +762,7 @@ machine() {
 	find /sys/fs/cgroup -type d | sed 's/^/cgroup /'
 	grep -H '' /sys/fs/cgroup/cgroup.subtree_control
 	find /sys/fs/cgroup -mindepth 2 -name 'cpuset.cpus*' -exec grep -H '' {} +
-	masks
-}
-
-# masks - the allowed CPUs of every thread that lives and is not on its way out, and the
-# cgroup of every process.
-# Left out are workers and rescuers of workqueues (flag 0x20), which the kernel binds
-# to the CPU whose work they do, and the threads of interrupts, which follow their
-# interrupt's effective CPU.
-masks() {
-	{
-		cat /proc/[0-9]*/task/[0-9]*/stat
-		grep -H '^0::' /proc/[0-9]*/cgroup
-		grep -E '^(Name|State|Pid|Cpus_allowed_list):' /proc/[0-9]*/task/[0-9]*/status
-	} 2>/dev/null | awk '
-		/^[0-9]/ {
-			tid = $1
-			sub(/.*\) /, "")
-			worker[tid] = int($7 / 32) % 2
-			start[tid] = $20
-			next
-		}
-		/\/cgroup:0::/ {
-			tid = $0
-			gsub(/^\/proc\/|\/cgroup:.*/, "", tid)
-			cgroup = $0
-			sub(/.*\/cgroup:0::/, "", cgroup)
-			print "task /proc/" tid "/cgroup @" start[tid] " " cgroup
-			next
-		}
-		{
-			path = $1
-			sub(/\/status:.*/, "", path)
-			field = $1
-			sub(/.*\/status:/, "", field)
-		}
-		field == "Name:" { name = $2 }
-		field == "State:" { state = $2 }
-		field == "Pid:" { tid = $2 }
-		field == "Cpus_allowed_list:" && state !~ /^[ZX]/ && !worker[tid] && name !~ /^irq\// {
-			print "task " path " " name "@" start[tid] " " $2
-		}'
+	vmload masks
 }
 
 snapshot() {

@@ -15,6 +15,8 @@
  * vmload deadline N RUNTIME PERIOD	N threads of policy SCHED_DEADLINE, microseconds
  * vmload where			the CPUs that tasks called vmload or vmkeep ran on last: "CPU COUNT"
  *				lines
+ * vmload masks		the allowed CPUs of all threads that are not on their way out, "task PATH
+ *				NAME@START LIST", and the cgroups of all processes, "task PATH @START CGROUP"
  * vmload signals COMMAND...	run the command with all signals as a terminal gives them; a
  *				shell starts what runs in its background deaf to SIGINT
  * vmload read DEVICE CPU	one uncached read of a block device, submitted on this CPU
@@ -30,6 +32,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,8 +268,90 @@ static int signals(char **argv)
 	err(127, "%s", argv[0]);
 }
 
+static bool read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[length < 0 ? 0 : length] = '\0';
+	return length > 0;
+}
+
+/* proc(5): when the thread began, its state and its flags. */
+static bool read_stat(const char *task, unsigned long long *start, char *state, unsigned *flags)
+{
+	char path[80], text[1024], *at;
+
+	snprintf(path, sizeof(path), "%s/stat", task);
+	if (!read_file(path, text, sizeof(text)))
+		return false;
+	at = strrchr(text, ')');
+	return at && sscanf(at + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+				    "%*d %llu", state, flags, start) == 3;
+}
+
+/* Left out are workers and rescuers of workqueues, which the kernel binds to the CPU whose work they do, and
+ * the threads of interrupts, which follow their interrupt's effective CPU. */
+static void print_mask(const char *pid, const char *tid)
+{
+	char task[48], path[64], text[4096], name[32], state, *list;
+	unsigned long long start;
+	unsigned flags;
+
+	snprintf(task, sizeof(task), "/proc/%.10s/task/%.10s", pid, tid);
+	snprintf(path, sizeof(path), "%s/status", task);
+	if (!read_stat(task, &start, &state, &flags) || state == 'Z' || state == 'X' || flags & 0x20 ||
+	    !read_file(path, text, sizeof(text)) || sscanf(text, "Name: %31s", name) != 1 ||
+	    !strncmp(name, "irq/", 4))
+		return;
+	list = strstr(text, "\nCpus_allowed_list:");
+	if (list)
+		printf("task %s %s@%llu %.*s\n", task, name, start, (int)strcspn(list + 20, "\n"), list + 20);
+}
+
+static void print_cgroup(const char *pid)
+{
+	char task[24], path[40], text[4096], state, *cgroup;
+	unsigned long long start;
+	unsigned flags;
+
+	snprintf(task, sizeof(task), "/proc/%.10s", pid);
+	snprintf(path, sizeof(path), "%s/cgroup", task);
+	if (!read_stat(task, &start, &state, &flags) || !read_file(path, text, sizeof(text)))
+		return;
+	cgroup = strstr(text, "0::");
+	if (cgroup)
+		printf("task %s @%llu %.*s\n", path, start, (int)strcspn(cgroup + 3, "\n"), cgroup + 3);
+}
+
+static int masks(void)
+{
+	DIR *proc = opendir("/proc"), *tasks;
+	struct dirent *process, *thread;
+	char path[40];
+
+	if (!proc)
+		err(1, "/proc");
+	while ((process = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%.10s/task", process->d_name);
+		if (process->d_name[0] < '0' || process->d_name[0] > '9' || !(tasks = opendir(path)))
+			continue;
+		print_cgroup(process->d_name);
+		while ((thread = readdir(tasks)))
+			if (thread->d_name[0] != '.')
+				print_mask(process->d_name, thread->d_name);
+		closedir(tasks);
+	}
+	closedir(proc);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "masks"))
+		return masks();
 	if (argc > 2 && !strcmp(argv[1], "signals"))
 		return signals(argv + 2);
 	if (argc == 2 && !strcmp(argv[1], "where"))
