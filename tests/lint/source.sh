@@ -100,7 +100,7 @@ result "$(for file in $sources Makefile.am configure.ac; do
 done)" "every source names its licence"
 result "$(for file in $sources Makefile.am configure.ac; do
 	name=$(basename "$file" | sed 's/[.]\([^.]*\)$/([.]\1)?/')
-	head -n 8 "$file" | grep -q -E "^([/ ]\*|/\*|#) $name - [^ ]" || echo "$file"
+	head -n 9 "$file" | grep -q -E "^([/ ]\*|/\*|#) $name - [^ ]" || echo "$file"
 done)" "every source says what it is for"
 result "$(for file in src/*/*.h; do
 	grep -q '^#pragma once' "$file" || echo "$file"
