@@ -208,6 +208,16 @@ clean="0 ${start#* }"
 do_all "the boot" 0 --persist=apply
 
 machine
+for when in pre-offline post-offline pre-restore post-restore; do
+	put etc/cpuoff/hooks.d/$when/10-one '#!/bin/sh'
+	chmod 755 "$t/etc/cpuoff/hooks.d/$when/10-one"
+done
+from_here
+do_all hooks 0 --socket 1 --hooks-dir=/etc/cpuoff/hooks.d
+begin_with --socket 1
+do_all "hooks, restore" 0 --restore --hooks-dir=/etc/cpuoff/hooks.d
+
+machine
 begin_with --cpu 3
 is_question=true
 do_all status 0 --status
