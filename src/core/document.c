@@ -9,7 +9,9 @@
 
 /* No kernel has CPU numbers like this; a damaged document may. */
 #define CPU_MAX (1 << 20)
-#define FLAGS	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
+/* Longer than any key of them. */
+#define BYTES_KEY 32
+#define FLAGS	  (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
@@ -42,11 +44,30 @@ struct json_object *document_make_string(const char *text, const char *shown)
 	return value;
 }
 
+static void name_bytes(const char *key, char ret_key[BYTES_KEY])
+{
+	snprintf(ret_key, BYTES_KEY, "%s_bytes", key);
+}
+
+static void add_bytes(struct json_object *object, const char *key, const char *text)
+{
+	size_t length = strlen(text);
+	_cleanup_free_ char *digits = malloc(2 * length + 1);
+	char bytes_key[BYTES_KEY];
+
+	for (size_t i = 0; digits && i < length; i++)
+		snprintf(digits + 2 * i, 3, "%02x", (unsigned char)text[i]);
+	name_bytes(key, bytes_key);
+	document_add(object, bytes_key, digits ? json_object_new_string(digits) : NULL);
+}
+
 void document_add_string(struct json_object *object, const char *key, const char *value)
 {
 	_cleanup_free_ char *text = util_utf8(value ? value : "");
 
 	document_add(object, key, text ? json_object_new_string(text) : NULL);
+	if (text && value && strcmp(text, value) != 0)
+		add_bytes(object, key, value);
 }
 
 void document_add_number(struct json_object *object, const char *key, unsigned long long value)
@@ -141,9 +162,40 @@ const char *document_get_string(struct document_reader *reader, struct json_obje
 	return value ? json_object_get_string(value) : "";
 }
 
+/*
+ * Puts the bytes of @digits where @text has "?" for them. False where the two are not of one name:
+ * all that is plain in it stands in both.
+ */
+static bool put_bytes(char *text, const char *digits)
+{
+	size_t length = strlen(text);
+
+	if (strlen(digits) != 2 * length || strspn(digits, "0123456789abcdef") != 2 * length)
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		const char pair[] = { digits[2 * i], digits[2 * i + 1], '\0' };
+		char byte = (char)strtoul(pair, NULL, 16);
+
+		if (byte != text[i] && (text[i] != '?' || (unsigned char)byte < 0x80))
+			return false;
+		text[i] = byte;
+	}
+	return true;
+}
+
 char *document_get_text(struct document_reader *reader, struct json_object *object, const char *key)
 {
-	return strdup(document_get_string(reader, object, key));
+	char *text = strdup(document_get_string(reader, object, key));
+	char bytes_key[BYTES_KEY];
+	struct json_object *bytes;
+
+	name_bytes(key, bytes_key);
+	if (text && json_object_object_get_ex(object, bytes_key, &bytes) &&
+	    !(json_object_is_type(bytes, json_type_string) &&
+	      put_bytes(text, json_object_get_string(bytes))) &&
+	    !reader->wrong_key)
+		reader->wrong_key = key;
+	return text;
 }
 
 int64_t document_get_number(struct document_reader *reader, struct json_object *object,

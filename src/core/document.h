@@ -3,6 +3,13 @@
  * document.h - the JSON of what core keeps on disk: made whole or not at all, read with suspicion
  *
  * One document is made at a time.
+ *
+ * JSON is UTF-8, and what others have named may be any bytes. Such a text has a "?" for each byte
+ * that is not, and beside it, under its key with "_bytes" at the end, all its bytes as two
+ * hexadecimal digits each:
+ *
+ *	"object": "/sys/fs/cgroup/a?b",
+ *	"object_bytes": "2f7379732f66732f6367726f75702f61ff62",
  */
 #pragma once
 
@@ -23,7 +30,7 @@ void document_put(struct json_object *object, const char *key, struct json_objec
 /* A text for it: @shown, which is what of @text is fit to be shown, or NULL for want of memory. */
 struct json_object *document_make_string(const char *text, const char *shown);
 
-/* Bytes that are no UTF-8 become "?"; NULL is the empty text. */
+/* With its bytes where it is not UTF-8; NULL is the empty text. */
 void document_add_string(struct json_object *object, const char *key, const char *value);
 void document_add_number(struct json_object *object, const char *key, unsigned long long value);
 
@@ -65,9 +72,11 @@ void document_tell_damage(const struct document_reader *reader, char ret_why[DOC
 struct json_object *document_get(struct document_reader *reader, struct json_object *object,
 				 const char *key, enum json_type type);
 
-/* "" where it is wrong. The text is the object's; document_get_text() is a copy, or NULL. */
+/* A word of ours; "" where it is wrong. It is the object's. */
 const char *document_get_string(struct document_reader *reader, struct json_object *object,
 				const char *key);
+
+/* What document_add_string() was given, in a copy; NULL for want of memory. */
 char *document_get_text(struct document_reader *reader, struct json_object *object,
 			const char *key);
 int64_t document_get_number(struct document_reader *reader, struct json_object *object,

@@ -165,12 +165,14 @@ static enum step_state get_state(struct document_reader *reader, struct json_obj
 
 static int read_item(struct document_reader *reader, struct json_object *object, struct step *step)
 {
-	struct item *item =
-		step_add_item(step, (unsigned long long)document_get_number(reader, object, "id"),
-			      document_get_string(reader, object, "before"),
-			      document_get_string(reader, object, "after"), "%s",
-			      document_get_string(reader, object, "object"));
+	unsigned long long id = (unsigned long long)document_get_number(reader, object, "id");
+	_cleanup_free_ char *name = document_get_text(reader, object, "object"),
+			    *before = document_get_text(reader, object, "before"),
+			    *after = document_get_text(reader, object, "after");
+	struct item *item = NULL;
 
+	if (name && before && after)
+		item = step_add_item(step, id, before, after, "%s", name);
 	if (!item)
 		return -ENOMEM;
 	item->stamp = (unsigned long long)document_get_number(reader, object, "stamp");

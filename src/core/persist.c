@@ -195,15 +195,14 @@ static int read_cpus(struct document_reader *reader, struct json_object *object,
 	for (size_t i = 0; !r && i < nr; i++) {
 		struct json_object *cpu = json_object_array_get_idx(cpus, i);
 		struct place place = document_get_place(reader, cpu);
-		struct identity identity = {
-			.hardware_id = document_get_id(reader, cpu, "hardware_id"),
-			.model = (char *)document_get_string(reader, cpu, "model"),
-			.serial = (char *)document_get_string(reader, cpu, "serial"),
-		};
+		_cleanup_free_ char *model = document_get_text(reader, cpu, "model"),
+				    *serial = document_get_text(reader, cpu, "serial");
+		struct identity identity = { document_get_id(reader, cpu, "hardware_id"), model,
+					     serial };
 
 		if (hwloc_bitmap_isset(operation->claim, place.cpu))
 			reader->wrong_key = "cpus";
-		r = add_cpu(record, &place, &identity);
+		r = model && serial ? add_cpu(record, &place, &identity) : -ENOMEM;
 	}
 	if (!nr)
 		reader->wrong_key = "cpus";

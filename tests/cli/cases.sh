@@ -197,18 +197,19 @@ put() {
 	printf '%s\n' "$2" >"$t/$1"
 }
 
-# v1 LIST LIST - the cpusets docker and docker/child, as the kernel shows them
+# v1 LIST LIST - the cpusets docker and, of a name that is not UTF-8, its child, as the kernel shows them
 v1=sys/fs/cgroup/cpuset
+child=$v1/docker/$(printf 'child\351')
 v1() {
 	put $v1/docker/cpuset.cpus "$1"
-	put $v1/docker/child/cpuset.cpus "$2"
+	put "$child/cpuset.cpus" "$2"
 }
 
 # tree_v1 - a machine of four CPUs with them; the kernel takes CPUs out of them by itself, and leaves it at that
 tree_v1() {
 	tree v1 --sockets 1 --cores 4
 	put proc/mounts "cgroup /$v1 cgroup rw,cpuset 0 0"
-	for group in $v1 $v1/docker $v1/docker/child; do
+	for group in $v1 $v1/docker "$child"; do
 		put "$group/cpuset.cpus" 0-3
 		: >"$t/$group/tasks"
 	done
@@ -221,17 +222,17 @@ tree_v1() {
 
 # v1_is DESCRIPTION LIST LIST
 v1_is() {
-	is "$1" "$2 $3" "$(cat "$t/$v1/docker/cpuset.cpus") $(cat "$t/$v1/docker/child/cpuset.cpus")"
+	is "$1" "$2 $3" "$(cat "$t/$v1/docker/cpuset.cpus") $(cat "$t/$child/cpuset.cpus")"
 }
 
 tree_v1 "off"
 krun --restore --json
 verdict "5: back" 0 'done' as-asked
 v1_is "5: back" 0-3 1-2
-is "5: back, parents before children" "docker docker/child" \
-	"$(sed -n "s,^write $v1/\(.*\)/cpuset.cpus .* ok .*,\1,p" "$log" | paste -sd' ' -)"
+is "5: back, parents before children" "$v1/docker $child" \
+	"$(sed -n "s,^write \($v1/.*\)/cpuset.cpus .* ok .*,\1,p" "$log" | paste -sd' ' -)"
 tree_v1 "off, and a cpuset is removed"
-rm -r "${t:?}/$v1/docker/child"
+rm -r "${t:?}/$child"
 krun --restore --json
 verdict "5: a cpuset was removed" 0 'done' as-asked
 is "5: a cpuset was removed: the other one" 0-3 "$(cat "$t/$v1/docker/cpuset.cpus")"

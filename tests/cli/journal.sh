@@ -29,6 +29,53 @@ in_journal '.cpus[] | select(.cpu == 30) | [.socket, .die, .core, .node, .thread
 in_journal '[.steps[] | select(.kind == "cpu.offline").items[].state] | unique | join(" ")' applied
 ok "the time is now" sh -c '[ "$(($(date +%s) - $(date -d "$1" +%s)))" -lt 60 ]' sh "$(jq -r .started "$(journal)")"
 
+# ---- names that are not UTF-8 ----------------------------------------------------------------
+
+# tree_named NAME - a machine with a partition of that name, 8-9 and 24-25
+tree_named() {
+	tree_2s named
+	cgroup=$t/sys/fs/cgroup
+	named=$cgroup/$1
+	mkdir -p "$named"
+	echo "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0" >"$t/proc/mounts"
+	echo cpuset | tee "$cgroup/cgroup.controllers" >"$cgroup/cgroup.subtree_control"
+	echo 0-31 >"$cgroup/cpuset.cpus.effective"
+	echo 8-9,24-25 | tee "$named/cpuset.cpus" >"$named/cpuset.cpus.effective"
+	echo root >"$named/cpuset.cpus.partition"
+}
+
+partition_is() {
+	is "$1" "$2" "$(cat "$named/cpuset.cpus.partition")"
+}
+
+tree_named "$(printf 'caf\351\377?')"
+krun --cpu 9,25 --json
+status "a partition of any name" 0
+json_is "a partition of any name" \
+	'.steps[] | select(.kind == "partition.others") | .object' '/sys/fs/cgroup/caf???'
+partition_is "a partition of any name is a member meanwhile" member
+in_journal '[.steps[] | select(.kind == "partition.others").items[] | .object, .object_bytes] | join(" ")' \
+	"/sys/fs/cgroup/caf??? $(printf '/sys/fs/cgroup/caf\351\377?' | od -An -v -tx1 | tr -d ' \n')"
+in_journal '[.. | objects | keys[] | select(endswith("_bytes"))] | join(" ")' object_bytes
+krun --status --json
+document "a partition of any name, --status"
+krun --cpu 8 --json
+second=$(json .operation)
+krun --restore --cpu 9,25
+status "a partition of any name, some are back" 0
+partition_is "a partition of any name, some are back" member
+krun "--restore=$second"
+is "a partition of any name, all are back" "0 0-31" "$rc $(online)"
+partition_is "a partition of any name, all are back" root
+
+tree_named 'café'
+krun --cpu 9
+in_journal '[.. | objects | keys[] | select(endswith("_bytes"))] | length' 0
+krun "$(printf -- '--restore=\377')"
+status "an operation of any name" 2
+krun --restore
+partition_is "a partition with a name in UTF-8" root
+
 # ---- one that cannot be used -----------------------------------------------------------------
 
 # damage NAME COMMAND... - the command changes the journal, which is its last argument

@@ -183,10 +183,10 @@ static void is_unusable(const char *what)
 	forget(&loaded);
 }
 
-/* The text of a journal in force, to be damaged. */
-static char *make_text(void)
+/* The text of a journal in force, to be damaged; texts from outside are all @name. */
+static char *make_text(const char *name)
 {
-	struct operation operation = make_operation("text");
+	struct operation operation = make_operation(name);
 	struct root *root = temp_root();
 	char *text = NULL;
 
@@ -270,6 +270,7 @@ static void test_states_in_place(void)
 
 static void test_texts(void)
 {
+	static char all_bytes[256];
 	static const char *const texts[] = {
 		"",
 		" ",
@@ -288,8 +289,17 @@ static void test_texts(void)
 		"\303\251 \342\202\254 \360\237\230\200",
 		"\\u0000",
 		"{}[],:",
+		"?",
+		"\377",
+		"a\377?b",
+		"caf\351",
+		"\342\202/\355\240\200",
+		"\"state\": \"\377",
+		all_bytes,
 	};
 
+	for (int byte = 1; byte < 256; byte++)
+		all_bytes[byte - 1] = (char)byte;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct operation operation = make_operation(texts[i]);
 
@@ -299,21 +309,6 @@ static void test_texts(void)
 		ok(loads_as(&operation), "text %zu is read as it was", i);
 		operation_free(&operation);
 	}
-}
-
-/* A path or an argument may hold any bytes. What was written must be usable, or nothing was to be
- * begun. */
-static void test_bytes(const char *text, const char *what)
-{
-	struct operation operation = make_operation(text);
-	struct loaded loaded;
-
-	if (!save(&operation)) {
-		loaded = load();
-		ok(loaded.journals.nr == 1, "%s: what is written can be used", what);
-		forget(&loaded);
-	}
-	operation_free(&operation);
 }
 
 static void test_numbers(void)
@@ -483,6 +478,39 @@ static void test_wrong(const char *text)
 	free(longer);
 	temp_write_bytes(FILE_NAME, "\0\0\0\0\0\0\0\0", 8);
 	is_unusable("a file of zeros");
+}
+
+/* Bytes beside a name that are not of it. */
+static void test_wrong_bytes(void)
+{
+	static const char *const wrong_bytes[] = {
+		"\"\"",	      "\"61ff6\"",  "\"61ff\"",	  "\"61ff6262\"", "\"61fg62\"",
+		"\"61FF62\"", "\"61 f62\"", "\"610062\"", "\"612f62\"",	  "\"62ff62\"",
+		"\"0xff62\"", "610062",	    "null",	  "[]",
+	};
+	_cleanup_free_ char *text = make_text("a\377b");
+
+	if (!ok(text, "a journal with a name that is not UTF-8"))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong_bytes); i++) {
+		write_changed(text, "\"61ff62\"", wrong_bytes[i]);
+		is_unusable(wrong_bytes[i]);
+	}
+}
+
+/* Of versions that did not write them. */
+static void test_without_bytes(void)
+{
+	_cleanup_free_ char *text = make_text("a\377b");
+	struct loaded loaded;
+
+	if (!ok(text, "a journal with a name that is not UTF-8"))
+		return;
+	write_changed(text, "\"command_bytes\"", "\"other\"");
+	loaded = load();
+	if (ok(loaded.journals.nr == 1, "without its bytes it is read"))
+		is_str(loaded.journals.list[0].command, "a?b", "as it is shown");
+	forget(&loaded);
 }
 
 static void test_nested(void)
@@ -691,7 +719,7 @@ static int try_with_failing(size_t nr, const struct operation *operation)
 
 static void test_new_without_memory(void)
 {
-	struct operation operation = make_operation("x");
+	struct operation operation = make_operation("x\377");
 	size_t nr = 0, nr_wrong = 0, first_wrong = 0;
 	int result = guard_can_fail() ? WENT_WELL : NOT_REACHED;
 
@@ -730,14 +758,14 @@ int main(void)
 	test_claim();
 	test_states_in_place();
 	test_texts();
-	test_bytes("\377\376", "bytes that are no text");
-	test_bytes("caf\351", "text of another encoding");
 	test_numbers();
-	text = make_text();
+	text = make_text("text");
 	if (ok(text, "a text to be damaged")) {
 		test_truncated(text);
 		test_damaged(text);
 		test_wrong(text);
+		test_wrong_bytes();
+		test_without_bytes();
 		test_nested();
 		test_newer(text);
 		test_other_boot(text);

@@ -89,7 +89,7 @@ static void test_halves(void)
 	if (records.nr) {
 		const struct record *read = &records.list[0];
 
-		is_str(read->operation.command, "cpuoff --socket 1 ?", "its command");
+		is_str(read->operation.command, "cpuoff --socket 1 \xff", "its command");
 		is_int(read->force, 1, "what was accepted");
 		is_int(read->allow_cpu0, 0, "and what was not");
 		is_int((long long)read->identities[1].hardware_id, 19, "an APIC id");
@@ -121,6 +121,25 @@ static void test_shrinking(void)
 	is_int((long long)records.nr, 0, "the record is gone");
 	is_int(record_keep(state, &record, kept), -ENOENT, "there is none to be ended any more");
 	hwloc_bitmap_free(kept);
+	record_free(&record);
+}
+
+/* What the hardware is called may be any bytes, and is compared after a reboot. */
+static void test_bytes(void)
+{
+	struct record record;
+	struct records records;
+
+	write_cpuinfo("M\xff");
+	record = make_record("20260101-000000");
+	write_cpuinfo("M");
+	is_int(record_prepare(state, &record), 0, "a model that is not UTF-8");
+	is_int(state_commit(state, record.operation.id), 0, "is recorded");
+	records = load(0);
+	if (ok(records.nr == 1, "and read"))
+		is_str(records.list[0].identities[0].model, "V M\xff", "as it was");
+	is_int(state_remove(state, record.operation.id), 0, "it is removed");
+	records_free(&records);
 	record_free(&record);
 }
 
@@ -184,6 +203,7 @@ int main(void)
 	is_int(temp_mode("var/lib"), 0755, "and not what is above it");
 	test_halves();
 	test_shrinking();
+	test_bytes();
 	test_match();
 	test_memory();
 	state_close(state);
