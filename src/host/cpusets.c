@@ -621,28 +621,6 @@ static void format_words(const struct words *words, char *text, size_t size)
 
 /* ---- moving threads ---------------------------------------------------------------------- */
 
-/* Returns 0 where the thread is the one that was planned for; -ESRCH where that one has ended; or
- * -errno. */
-static int check_thread(const struct step_env *env, const struct item *item)
-{
-	char path[64], text[4096], *field;
-	unsigned long long start = 0;
-	int r;
-
-	snprintf(path, sizeof(path), "proc/%llu/stat", item->id);
-	r = root_read_buffer(env->root, path, text, sizeof(text));
-	if (r)
-		return r == -ENOENT ? -ESRCH : r;
-	/* The name may hold anything: the fields count from the last parenthesis, which ends the
-	 * second. */
-	field = strrchr(text, ')');
-	for (int i = 2; field && i < 22; i++)
-		field = strchr(field + 1, ' ');
-	if (field)
-		start = strtoull(field + 1, NULL, 10);
-	return start == item->stamp ? 0 : -ESRCH;
-}
-
 /* True where the thread is in the cpuset of this directory, or the kernel does not tell. */
 static bool is_in(const struct step_env *env, const struct item *item, const char *dir)
 {
@@ -663,7 +641,7 @@ static int move_thread(const struct step_env *env, const struct item *item, cons
 		       const char *to)
 {
 	char path[PATH_MAX], tid[32];
-	int r = check_thread(env, item);
+	int r = tasks_find(env->root, (pid_t)item->id, item->stamp);
 
 	if (r || !is_in(env, item, from))
 		return r;

@@ -527,7 +527,9 @@ static void write_thread(const char *start, const char *cpuset)
 {
 	char stat[256];
 
-	snprintf(stat, sizeof(stat), "10 (a ) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %s 0 0\n",
+	snprintf(stat, sizeof(stat),
+		 "10 (a ) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %s 0 0 0 0 0 0 0 0 0 0 0 0 0 "
+		 "0 0 17 1 0 0 0 0 0\n",
 		 start);
 	temp_write("proc/10/stat", stat);
 	temp_write("proc/10/cpuset", cpuset);
