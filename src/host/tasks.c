@@ -26,6 +26,8 @@
  * ever. */
 #define PASSES 10
 
+#define ONLINE "sys/devices/system/cpu/online"
+
 /* Between cpuset.cpus and partition.others. */
 #define RANK_BEFORE_OTHERS 28
 
@@ -149,17 +151,27 @@ static const struct cgroup *parse_cgroup(const struct cgroups *cgroups, char *te
 	return NULL;
 }
 
-static const struct cgroup *read_cgroup(const struct root *root, const struct cgroups *cgroups,
-					pid_t tid)
+/* A thread whose file is not there, or has none to tell of any more, has ended. */
+static int find_ended(int r)
 {
-	char path[64], text[8192];
+	return r == -ENOENT ? -ESRCH : r;
+}
 
-	if (!cgroups->root)
-		return NULL;
+/* The cpuset that governs the thread, NULL for none and for one that has ended. Returns 0 or
+ * -errno. */
+static int read_cgroup(const struct root *root, const struct cgroups *cgroups, pid_t tid,
+		       const struct cgroup **ret_cgroup)
+{
+	char path[64], text[8192] = "";
+	int r = 0;
+
 	snprintf(path, sizeof(path), "proc/%d/cgroup", (int)tid);
-	if (root_read_buffer(root, path, text, sizeof(text)))
-		return NULL;
-	return parse_cgroup(cgroups, text);
+	if (cgroups->root)
+		r = find_ended(root_read_buffer(root, path, text, sizeof(text)));
+	if (r && r != -ESRCH)
+		return r;
+	*ret_cgroup = r ? NULL : parse_cgroup(cgroups, text);
+	return 0;
 }
 
 /* include/uapi/linux/sched/types.h, the first version of it. */
@@ -219,7 +231,7 @@ static int read_mask(const struct root *root, const struct machine *machine, pid
 	return r ? r : cpus_parse_kernel(list, machine->nr_cpus - 1, ret_mask);
 }
 
-/* @ret_nr_threads: of its process. */
+/* @ret_nr_threads: of its process. The caller frees the mask, also after a failure. */
 static int read_task(const struct root *root, const struct machine *machine, pid_t pid, pid_t tid,
 		     struct task *ret_task, unsigned long *ret_nr_threads)
 {
@@ -244,11 +256,7 @@ static int read_task(const struct root *root, const struct machine *machine, pid
 	if (!ret_task->mask)
 		return -ENOMEM;
 	r = ask_mask(machine, tid, fields.flags, ret_task->mask);
-	if (r == -ENODATA)
-		r = read_mask(root, machine, tid, ret_task->mask);
-	if (r)
-		hwloc_bitmap_free(ret_task->mask);
-	return r;
+	return r == -ENODATA ? read_mask(root, machine, tid, ret_task->mask) : r;
 }
 
 static int add_task(struct tasks *tasks, const struct task *task)
@@ -264,12 +272,13 @@ static int add_task(struct tasks *tasks, const struct task *task)
 
 /* Threads of the kernel that are bound for good cannot leave the root:
  * cgroup_procs_write_start() of kernel/cgroup/cgroup.c. */
-static const struct cgroup *find_cgroup(const struct root *root, const struct cgroups *cgroups,
-					const struct task *task)
+static int find_cgroup(const struct root *root, const struct cgroups *cgroups,
+		       const struct task *task, const struct cgroup **ret_cgroup)
 {
-	if (cgroups->root && (task->flags & PF_KTHREAD) && (task->flags & PF_NO_SETAFFINITY))
-		return cgroups_governor(cgroups, cgroups_find(cgroups, ""));
-	return read_cgroup(root, cgroups, task->tid);
+	if (!cgroups->root || !(task->flags & PF_KTHREAD) || !(task->flags & PF_NO_SETAFFINITY))
+		return read_cgroup(root, cgroups, task->tid, ret_cgroup);
+	*ret_cgroup = cgroups_governor(cgroups, cgroups_find(cgroups, ""));
+	return 0;
 }
 
 /* A walk over all threads. */
@@ -331,22 +340,33 @@ static int note_hidden(struct tasks *tasks, pid_t tid, int r)
  * The cgroup is read once a process. Only a thread that then looks pinned may be in another one of
  * its own (v1, and threaded cgroups of v2), and is asked.
  */
+static int put_in_cgroup(const struct walk *walk, struct process *process, struct task *task)
+{
+	int r = 0;
+
+	if (process->pid == task->tid)
+		r = find_cgroup(walk->root, walk->cgroups, task, &process->cgroup);
+	task->cgroup = process->cgroup;
+	if (process->pid != task->tid && task_is_pinned(task, walk->machine))
+		r = read_cgroup(walk->root, walk->cgroups, task->tid, &task->cgroup);
+	return r;
+}
+
 static int read_thread(struct walk *walk, struct process *process, pid_t tid)
 {
-	struct task task;
-	unsigned long nr_threads;
+	struct task task = { 0 };
+	unsigned long nr_threads = 0;
 	int r = read_task(walk->root, walk->machine, process->pid, tid, &task, &nr_threads);
 
-	if (r)
-		return note_hidden(&walk->tasks, tid, r);
-	if (process->pid == tid) {
-		process->cgroup = find_cgroup(walk->root, walk->cgroups, &task);
+	if (process->pid == tid)
 		process->nr_threads = nr_threads;
+	if (!r)
+		r = put_in_cgroup(walk, process, &task);
+	if (r) {
+		hwloc_bitmap_free(task.mask);
+		return note_hidden(&walk->tasks, tid, r);
 	}
 	task.pid = process->pid;
-	task.cgroup = process->cgroup;
-	if (process->pid != tid && task_is_pinned(&task, walk->machine))
-		task.cgroup = read_cgroup(walk->root, walk->cgroups, tid);
 	if (task.cgroup && task_is_movable(&task) && task_is_pinned(&task, walk->machine))
 		r = forgive_cpuset(walk, &task);
 	if (!r)
@@ -497,12 +517,6 @@ bool task_is_pinned_to(const struct task *task, const struct machine *machine,
 		is_inside = true;
 	}
 	return is_inside;
-}
-
-/* A thread whose file is not there, or has none to tell of any more, has ended. */
-static int find_ended(int r)
-{
-	return r == -ENOENT ? -ESRCH : r;
 }
 
 static int read_same(const struct root *root, pid_t tid, unsigned long long start,
@@ -763,54 +777,58 @@ static int apply_affinity(struct step *step, struct step_env *env)
 
 /* ---- step kind task.affinity: undoing ---------------------------------------------------- */
 
+/*
+ * What cannot be read here must not be taken for a thread that has nothing to get back: the
+ * questions are answered by 1, by 0, or by -errno.
+ */
+
 /* The effective CPUs of the cpuset that governs @tid now, as the kernel writes them. Allocates
  * nothing. */
 static int read_effective(const struct step_env *env, pid_t tid, char *buffer, size_t size)
 {
-	const struct cgroup *cgroup =
-		env->cgroups ? read_cgroup(env->root, env->cgroups, tid) : NULL;
+	const struct cgroup *cgroup = NULL;
 	char path[PATH_MAX];
-	int r = -ENOENT;
+	int r = env->cgroups ? read_cgroup(env->root, env->cgroups, tid, &cgroup) : 0;
 
+	if (r)
+		return r;
 	if (cgroup)
 		r = cgroups_path(env->cgroups, cgroup->path, cgroups_effective_file(env->cgroups),
 				 path, sizeof(path));
-	if (!r)
+	if (cgroup && !r)
 		r = root_read_buffer(env->root, path, buffer, size);
-	if (r)
-		r = root_read_buffer(env->root, "sys/devices/system/cpu/online", buffer, size);
+	if (!cgroup || (r && !root_is_shortage(r))) /* it has gone */
+		r = root_read_buffer(env->root, ONLINE, buffer, size);
 	return r;
 }
 
-/* True where the mask is what the kernel gives to a thread whose own mask it has broken: all of its
- * cpuset. */
-static bool looks_unpinned(const struct step_env *env, pid_t tid, const char *list)
+/* Is the mask what the kernel gives to a thread whose own mask it has broken: all of its cpuset? */
+static int looks_unpinned(const struct step_env *env, pid_t tid, const char *list)
 {
 	bool has_survivor = false;
 	char effective[16384];
+	int r = read_effective(env, tid, effective, sizeof(effective));
 
-	if (read_effective(env, tid, effective, sizeof(effective)))
-		return false;
+	if (r)
+		return r;
 	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++) {
 		if (!cpus_text_has(effective, cpu) || hwloc_bitmap_isset(env->target, cpu))
 			continue;
 		has_survivor = true;
 		if (!cpus_text_has(list, cpu))
-			return false;
+			return 0;
 	}
 	return has_survivor || !strcmp(list, effective);
 }
 
-static bool has_online(const struct step_env *env, const char *list)
+static int has_online(const struct step_env *env, const char *list)
 {
 	char online[16384];
+	int r = root_read_buffer(env->root, ONLINE, online, sizeof(online));
 
-	if (root_read_buffer(env->root, "sys/devices/system/cpu/online", online, sizeof(online)))
-		return false;
-	for (unsigned int cpu = 0; cpu < env->machine->nr_cpus; cpu++)
-		if (cpus_text_has(list, cpu) && cpus_text_has(online, cpu))
-			return true;
-	return false;
+	for (unsigned int cpu = 0; !r && cpu < env->machine->nr_cpus; cpu++)
+		r = cpus_text_has(list, cpu) && cpus_text_has(online, cpu);
+	return r;
 }
 
 /* A kernel thread that has a CPU which was off until now has it from the kernel: of each node's
@@ -831,25 +849,29 @@ static bool was_reset(const struct step_env *env, bool is_kernel, const char *li
  * operation in force has recorded stays where the kernel has put it, or goes no further than that
  * one left it, unless the kernel remembers CPUs that are still off.
  */
-static const char *find_due(const struct step *step, const struct step_env *env,
-			    const struct item *item, bool is_kernel, const char *list)
+static int find_due(const struct step *step, const struct step_env *env, const struct item *item,
+		    bool is_kernel, const char *list, const char **ret_due)
 {
 	const struct item *other = env_find_other(env, step->kind, item->id, item->stamp, NULL);
 	bool is_narrowed = strcmp(item->before, item->after);
 	bool is_moved = is_narrowed && !strcmp(env->own->evacuation, "affinity");
+	int is_ours, has_some = 0;
 
+	*ret_due = NULL;
 	if (!strcmp(list, item->before))
-		return NULL;
+		return 0;
 	/* beside a partition the kernel puts those that were inside of it there, too */
-	if (!(is_narrowed && !strcmp(list, item->after)) &&
-	    !looks_unpinned(env, (pid_t)item->id, list) && !was_reset(env, is_kernel, list))
-		return NULL;
-	if (!other)
-		return item->before;
-	if (!is_moved)
-		return NULL;
-	return env->cgroups->keeps_masks && has_online(env, item->before) ? item->before
-									  : other->after;
+	is_ours = (is_narrowed && !strcmp(list, item->after)) || was_reset(env, is_kernel, list);
+	if (!is_ours)
+		is_ours = looks_unpinned(env, (pid_t)item->id, list);
+	if (is_ours <= 0 || (other && !is_moved))
+		return is_ours < 0 ? is_ours : 0;
+	if (other && env->cgroups->keeps_masks)
+		has_some = has_online(env, item->before);
+	if (has_some < 0)
+		return has_some;
+	*ret_due = other && !has_some ? other->after : item->before;
+	return 0;
 }
 
 /*
@@ -874,13 +896,14 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 	int r;
 
 	r = read_recorded(env, item, &fields, buffer, sizeof(buffer), &list);
+	if (!r)
+		r = find_due(step, env, item, fields.flags & PF_KTHREAD, list, &due);
 	if (r)
 		return r == -ESRCH ? 0 : r;
-	due = find_due(step, env, item, fields.flags & PF_KTHREAD, list);
 	r = due ? put_back_mask((pid_t)item->id, due) : 0;
 	/* its cpuset does not let it there any more, or not yet: then the other operation comes
 	 * back to it */
-	if (r == -EINVAL && (due != item->before || has_online(env, due)))
+	if (r == -EINVAL && (due != item->before || has_online(env, due) > 0))
 		return 0;
 	return r == -ESRCH ? 0 : r;
 }
@@ -891,25 +914,30 @@ static int undo_item(const struct step *step, struct step_env *env, const struct
 /*
  * The record that a thread with mask @list has it from: its nearest living ancestor's in the
  * record, or, since the ones between may have ended, that of any thread that was not pinned before
- * and was given the same mask.
+ * and was given the same mask; or NULL.
  */
-static const struct item *find_origin(const struct step *step, const struct step_env *env,
-				      pid_t ancestor, const char *list)
+static int find_origin(const struct step *step, const struct step_env *env, pid_t ancestor,
+		       const char *list, const struct item **ret_origin)
 {
 	struct stat_fields fields;
 
 	for (int i = 0; i < GENERATIONS && ancestor > 1; i++, ancestor = fields.parent) {
-		const struct item *item = step_find_item(step, (unsigned long long)ancestor);
+		int r;
 
-		if (item && !strcmp(item->after, list))
-			return item;
-		if (read_stat(env->root, ancestor, &fields))
+		*ret_origin = step_find_item(step, (unsigned long long)ancestor);
+		if (*ret_origin && !strcmp((*ret_origin)->after, list))
+			return 0;
+		r = find_ended(read_stat(env->root, ancestor, &fields));
+		if (r == -ESRCH)
 			break;
+		if (r)
+			return r;
 	}
-	for (size_t i = 0; i < step->nr_items; i++)
+	*ret_origin = NULL;
+	for (size_t i = 0; !*ret_origin && i < step->nr_items; i++)
 		if (!strcmp(step->items[i].before, UNPINNED) && !strcmp(step->items[i].after, list))
-			return &step->items[i];
-	return NULL;
+			*ret_origin = &step->items[i];
+	return 0;
 }
 
 /*
@@ -917,45 +945,66 @@ static const struct item *find_origin(const struct step *step, const struct step
  * there, and kernels that keep no wishes (6.1) leave it at that: all that stayed, and a part of
  * those that went.
  */
-static bool was_cut_short(const struct step_env *env, pid_t tid, const char *list)
+static int was_cut_short(const struct step_env *env, pid_t tid, const char *list)
 {
 	bool has_one = false, lacks_one = false;
 	unsigned int cpu;
 
 	if (env->cgroups->keeps_masks)
-		return false;
+		return 0;
 	cpus_foreach(cpu, env->target) {
 		has_one |= cpus_text_has(list, cpu);
 		lacks_one |= !cpus_text_has(list, cpu);
 	}
 	/* last, since it reads a file, and most threads have all of the target or none */
-	return has_one && lacks_one && looks_unpinned(env, tid, list);
+	return has_one && lacks_one ? looks_unpinned(env, tid, list) : 0;
 }
 
-/* Threads made after all of the record have inherited their masks from it. Returns true where one
- * was changed. */
-static bool widen_child(const struct step *step, const struct step_env *env,
-			unsigned long long newest, pid_t pid, pid_t tid)
+/* The walk over the threads that were made after all of the record, and have inherited their masks
+ * from it. */
+struct widening {
+	const struct step *step;
+	const struct step_env *env;
+	unsigned long long newest; /* the last start in the record */
+	bool has_changed;	   /* any of them */
+	int first_error;
+};
+
+/* Has a thread other CPUs than @list once it was given @mask? Its cpuset may allow no more than it
+ * had; one that ends meanwhile, or may not be changed, has nothing to get back. */
+static int widen(const struct step_env *env, pid_t tid, const char *list, const char *mask)
 {
+	char buffer[16384];
+	const char *now;
+	int r = put_back_mask(tid, mask);
+
+	if (r)
+		return root_is_shortage(r) ? r : 0;
+	r = read_mask_text(env->root, tid, buffer, sizeof(buffer), &now);
+	return r ? r : strcmp(now, list) != 0;
+}
+
+/* Returns 1 where the thread was changed, 0, or -errno. */
+static int widen_child(const struct widening *widening, pid_t pid, pid_t tid)
+{
+	const struct step_env *env = widening->env;
 	const struct item *origin;
-	struct stat_fields fields;
+	struct stat_fields fields = { 0 };
 	char buffer[16384];
 	const char *list;
+	int r = read_thread_stat(env->root, pid, tid, &fields);
 
-	if (read_thread_stat(env->root, pid, tid, &fields) || fields.start <= newest ||
-	    read_mask_text(env->root, tid, buffer, sizeof(buffer), &list))
-		return false;
-	if (was_cut_short(env, tid, list))
-		return !put_back_mask(tid, UNPINNED) &&
-		       !read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) &&
-		       !was_cut_short(env, tid, list);
-	origin = find_origin(step, env, pid != tid ? pid : fields.parent, list);
-	/* a thread that ends meanwhile, or may not be changed, has nothing to get back */
-	if (!origin || !strcmp(origin->before, origin->after) || put_back_mask(tid, origin->before))
-		return false;
-	/* its cpuset may allow no more than it had */
-	return !read_mask_text(env->root, tid, buffer, sizeof(buffer), &list) &&
-	       strcmp(list, origin->after);
+	if (r || fields.start <= widening->newest)
+		return r;
+	r = read_mask_text(env->root, tid, buffer, sizeof(buffer), &list);
+	if (!r)
+		r = was_cut_short(env, tid, list);
+	if (r)
+		return r < 0 ? r : widen(env, tid, list, UNPINNED);
+	r = find_origin(widening->step, env, pid != tid ? pid : fields.parent, list, &origin);
+	if (r || !origin || !strcmp(origin->before, origin->after))
+		return r;
+	return widen(env, tid, list, origin->before);
 }
 
 /* True where something can have inherited a narrower mask: threads of the kernel, but kthreadd,
@@ -975,49 +1024,89 @@ static bool may_have_children(const struct step *step, const struct step_env *en
 	return false;
 }
 
-static bool widen_pass(const struct step *step, const struct step_env *env)
+/* A thread that cannot be read, but for one that has ended, may have a narrow mask still. */
+static void note_result(struct widening *widening, int r)
 {
-	DIR *proc = root_opendir(env->root, "proc"), *task;
-	struct dirent *entry, *thread;
+	r = find_ended(r);
+	widening->has_changed |= r > 0;
+	if (r < 0 && r != -ESRCH && !widening->first_error)
+		widening->first_error = r;
+}
+
+static void widen_process(struct widening *widening, pid_t pid)
+{
+	DIR *dir = root_opendir(widening->env->root, "proc/%d/task", (int)pid);
+	struct dirent *thread;
+	pid_t tid;
+	int r = dir ? 0 : -errno;
+
+	while (dir && (thread = root_readdir(dir, &r)))
+		if (parse_pid(thread->d_name, &tid))
+			note_result(widening, widen_child(widening, pid, tid));
+	note_result(widening, r);
+	if (dir)
+		closedir(dir);
+}
+
+static void widen_pass(struct widening *widening)
+{
+	DIR *dir = root_opendir(widening->env->root, "proc");
+	struct dirent *entry;
+	pid_t pid;
+	int r = dir ? 0 : -errno;
+
+	while (dir && (entry = root_readdir(dir, &r)))
+		if (parse_pid(entry->d_name, &pid))
+			widen_process(widening, pid);
+	note_result(widening, r);
+	if (dir)
+		closedir(dir);
+}
+
+/* A child that is not widened yet may make another one behind the walk. Returns 0 or the first
+ * error of the last pass. */
+static int widen_children(const struct step *step, const struct step_env *env)
+{
+	struct widening widening = { .has_changed = true };
 	unsigned long long newest = 0;
-	bool has_changed = false;
-	pid_t pid, tid;
 
 	for (size_t i = 0; i < step->nr_items; i++)
 		newest = step->items[i].stamp > newest ? step->items[i].stamp : newest;
-	while (proc && (entry = readdir(proc))) {
-		if (!parse_pid(entry->d_name, &pid))
-			continue;
-		task = root_opendir(env->root, "proc/%d/task", (int)pid);
-		while (task && (thread = readdir(task)))
-			if (parse_pid(thread->d_name, &tid))
-				has_changed |= widen_child(step, env, newest, pid, tid);
-		if (task)
-			closedir(task);
+	for (int pass = 0; pass < PASSES && widening.has_changed; pass++) {
+		widening = (struct widening){ step, env, .newest = newest };
+		widen_pass(&widening);
 	}
-	if (proc)
-		closedir(proc);
-	return has_changed;
+	return widening.first_error;
 }
 
-/* A child that is not widened yet may make another one behind the walk. */
-static void widen_children(const struct step *step, const struct step_env *env)
+/* One that may have handed its mask down stays in force for those children, so that the next
+ * restore looks for them again. */
+static void keep_parent(struct step *step, int r)
 {
-	for (int pass = 0; pass < PASSES && widen_pass(step, env); pass++)
-		;
+	for (size_t i = 0; i < step->nr_items; i++) {
+		struct item *item = &step->items[i];
+
+		if (item->state != STATE_UNDONE || !strcmp(item->before, item->after))
+			continue;
+		item->state = STATE_APPLIED;
+		item->error = -r;
+		break;
+	}
 }
 
 static int undo_affinity(struct step *step, struct step_env *env)
 {
-	int r;
+	int r, children_r = 0;
 
 	if (!root_is_live(env->root))
 		return 0;
 	r = step_undo_items(step, env, false, undo_item);
 	/* after their parents, so that no more are made with a narrow mask */
 	if (may_have_children(step, env))
-		widen_children(step, env);
-	return r;
+		children_r = widen_children(step, env);
+	if (children_r)
+		keep_parent(step, children_r);
+	return r ? r : children_r;
 }
 
 const struct step_kind tasks_affinity_kind = {
