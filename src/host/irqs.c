@@ -509,15 +509,20 @@ static bool list_is(const char *text, const char *list)
 	return length == strlen(list) && !memcmp(text, list, length);
 }
 
-static bool is_by_driver(const struct root *root, unsigned long long irq)
+/* Returns 1, 0, or -errno where that cannot be told for a want of our own. */
+static int is_by_driver(const struct root *root, unsigned long long irq)
 {
 	char path[64], mask[LIST_SIZE / 4], hint[LIST_SIZE / 4];
+	int r;
 
 	snprintf(path, sizeof(path), IRQ_DIR "/%llu/smp_affinity", irq);
-	if (root_read_buffer(root, path, mask, sizeof(mask)))
-		return false;
+	r = root_read_buffer(root, path, mask, sizeof(mask));
 	snprintf(path, sizeof(path), IRQ_DIR "/%llu/affinity_hint", irq);
-	return !root_read_buffer(root, path, hint, sizeof(hint)) && maskfiles_equal(mask, hint);
+	if (!r)
+		r = root_read_buffer(root, path, hint, sizeof(hint));
+	if (r)
+		return root_is_shortage(r) ? r : 0;
+	return maskfiles_equal(mask, hint);
 }
 
 static bool has_all(const char *list, hwloc_const_bitmap_t cpus)
@@ -543,18 +548,20 @@ static bool is_one_of(const char *list, hwloc_const_bitmap_t cpus)
  * Whether the mask that is there now may be replaced: it is the old one or ours (of one that did
  * not go where it was planned, one survivor), of a cpuoff that was stopped between narrowing and
  * the mask, of another operation, of the driver's making, or what the kernel puts there when all
- * CPUs of a mask go: everything online. Any other mask is somebody's later wish.
+ * CPUs of a mask go: everything online. Any other mask is somebody's later wish. Returns 1, 0 or
+ * -errno.
  */
-static bool may_replace(const struct step_env *env, const struct item *item, const char *list)
+static int may_replace(const struct step_env *env, const struct item *item, const char *list)
 {
 	const struct item *other =
 		env_find_other(env, &irqs_affinity_kind, item->id, item->stamp, NULL);
 
-	return list_is(item->before, list) || list_is(item->after, list) ||
-	       (item->state == STATE_APPLYING && is_one_of(list, env->survivors)) ||
-	       !strcmp(effective_of(item->before), list) ||
-	       (other && list_is(other->after, list)) || is_by_driver(env->root, item->id) ||
-	       has_all(list, env->survivors);
+	if (list_is(item->before, list) || list_is(item->after, list) ||
+	    (item->state == STATE_APPLYING && is_one_of(list, env->survivors)) ||
+	    !strcmp(effective_of(item->before), list) || (other && list_is(other->after, list)) ||
+	    has_all(list, env->survivors))
+		return 1;
+	return is_by_driver(env->root, item->id);
 }
 
 /*
@@ -575,12 +582,13 @@ static int narrow(struct item *item, const struct step_env *env)
 		item->state = STATE_UNDONE;
 	if (r)
 		return r == -ENOENT ? 0 : r;
-	if ((list_is(item->before, now.list) &&
-	     (!*effective || !strcmp(effective, now.effective))) ||
-	    !may_replace(env, item, now.list)) {
+	if (!list_is(item->before, now.list) ||
+	    (*effective && strcmp(effective, now.effective) != 0))
+		r = may_replace(env, item, now.list);
+	if (!r)
 		item->state = STATE_UNDONE;
-		return 0;
-	}
+	if (r <= 0)
+		return r;
 	item->state = STATE_APPLYING;
 	if (*effective && strcmp(effective, now.effective))
 		item->error = -write_list(env, item->id, effective);

@@ -212,9 +212,19 @@ static int remove_cgroup(const struct step_env *env, const char *cgroup)
 	return write_file(env, cgroup, "cpuset.cpus.partition", "member") ? r : -EBUSY;
 }
 
+/* True where the file has another value than @value, and where it cannot be told. */
+static bool may_differ(const struct root *root, const char *cgroup, const char *file,
+		       const char *value)
+{
+	char now[128];
+	int r = read_file(root, cgroup, file, now, sizeof(now));
+
+	return r ? r != -ENOENT && r != -ENODEV : strcmp(now, value) != 0;
+}
+
 /*
  * "-cpuset" clears every cpuset of the first level, also what others set meanwhile: it stays on
- * where any of them has something set.
+ * where any of them may have something set.
  */
 static bool is_controller_used(const struct root *root, const char *top)
 {
@@ -226,20 +236,16 @@ static bool is_controller_used(const struct root *root, const char *top)
 	int failed = 0;
 
 	while (!is_used && dir && (entry = root_readdir(dir, &failed))) {
-		char child[PATH_MAX], value[128];
+		char child[PATH_MAX];
 
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
 			continue;
 		if (snprintf(child, sizeof(child), "%s/%s", top, entry->d_name) >=
 		    (int)sizeof(child))
 			continue;
-		for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-			int r = read_file(root, child, files[i], value, sizeof(value));
-
-			is_used |= r == -EFBIG || (!r && value[0]);
-		}
-		is_used |= !read_file(root, child, "cpuset.cpus.partition", value, sizeof(value)) &&
-			   strcmp(value, "member");
+		for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+			is_used |= may_differ(root, child, files[i], "");
+		is_used |= may_differ(root, child, "cpuset.cpus.partition", "member");
 	}
 	if (dir)
 		closedir(dir);

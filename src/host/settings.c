@@ -610,26 +610,30 @@ static bool is_gone(int r)
 }
 
 /*
- * The path of a file of a power zone: numbers are given anew where several packages return. False
- * where the package has no zone any more.
+ * The path of a file of a power zone: numbers are given anew where several packages return. Returns
+ * 0, -ENOENT where the package has no zone any more, or -errno where one cannot be read.
  */
-static bool find_zone(const struct step_env *env, const struct item *item, char *path, size_t size)
+static int find_zone(const struct step_env *env, const struct item *item, char *path, size_t size)
 {
 	const char *zone = item->object + strlen("/" POWERCAP_DIR "/");
 	size_t prefix = strcspn(zone, ":");
 	const char *rest = zone + prefix + 1 + strspn(zone + prefix + 1, "0123456789");
+	int error = -ENOENT;
 
 	for (unsigned int i = 0; i < ZONES_MAX; i++) {
 		char name[64];
+		int r;
 
 		snprintf(path, size, POWERCAP_DIR "/%.*s:%u/name", (int)prefix, zone, i);
-		if (root_read_buffer(env->root, path, name, sizeof(name)) ||
-		    hash_name(name) != item->stamp)
-			continue;
-		snprintf(path, size, POWERCAP_DIR "/%.*s:%u%s", (int)prefix, zone, i, rest);
-		return true;
+		r = root_read_buffer(env->root, path, name, sizeof(name));
+		if (!r && hash_name(name) == item->stamp) {
+			snprintf(path, size, POWERCAP_DIR "/%.*s:%u%s", (int)prefix, zone, i, rest);
+			return 0;
+		}
+		if (r && !is_gone(r))
+			error = r;
 	}
-	return false;
+	return error;
 }
 
 /* For want of memory a word is lost, and nothing else. */
@@ -646,12 +650,13 @@ static void tell_changed(const struct step_env *env, const struct item *item, co
 static int put_back_value(struct step_env *env, const struct item *item)
 {
 	char path[PATH_MAX], now[TEXT_SIZE];
-	int r;
+	int r = 0;
 
 	snprintf(path, sizeof(path), "%s", item->object + 1);
-	if (item->stamp && !find_zone(env, item, path, sizeof(path)))
-		return 0;
-	r = root_read_buffer(env->root, path, now, sizeof(now));
+	if (item->stamp)
+		r = find_zone(env, item, path, sizeof(path));
+	if (!r)
+		r = root_read_buffer(env->root, path, now, sizeof(now));
 	if (r)
 		return is_gone(r) ? 0 : r;
 	if (!strcmp(now, item->before))

@@ -1213,13 +1213,17 @@ static int apply_keep(struct step *step, struct step_env *env)
 {
 	for (size_t i = 0; i < step->nr_items; i++) {
 		struct item *item = &step->items[i];
+		int r = tasks_find(env->root, (pid_t)item->id, item->stamp);
 
+		if (!r)
+			r = put_back_mask((pid_t)item->id, item->before);
 		/* it may have ended, or may not be changed: then there is nothing that could be
 		 * kept */
-		item->state = !tasks_find(env->root, (pid_t)item->id, item->stamp) &&
-					      !put_back_mask((pid_t)item->id, item->before)
-				      ? STATE_APPLIED
-				      : STATE_FAILED;
+		item->state = r ? STATE_FAILED : STATE_APPLIED;
+		if (!root_is_shortage(r))
+			continue;
+		item->error = -r;
+		return r;
 	}
 	return 0;
 }
@@ -1242,9 +1246,9 @@ static int keep_again(const struct step *step, struct step_env *env, const struc
 		return r == -ESRCH ? 0 : r;
 	if (!(fields.flags & PF_KTHREAD) || !strcmp(list, item->before))
 		return 0;
+	r = put_back_mask((pid_t)item->id, item->before);
 	/* one that may not be changed has nothing to get back */
-	put_back_mask((pid_t)item->id, item->before);
-	return 0;
+	return root_is_shortage(r) ? r : 0;
 }
 
 static int undo_keep(struct step *step, struct step_env *env)

@@ -413,6 +413,36 @@ static void test_partitions_of_others(void)
 	end();
 }
 
+/* Whether the controller that was switched on for the partition is switched off again. */
+static void is_withdrawn(bool is_expected, const char *what)
+{
+	struct item *item;
+
+	temp_write(V2 "/cgroup.subtree_control", "cpuset\n");
+	step_free(&step);
+	step = (struct step){ .kind = &partition_kind, .state = STATE_APPLIED };
+	item = step_add_item(&step, 0, "-cpuset", "+cpuset", "/" V2 "/cgroup.subtree_control");
+	if (item)
+		item->state = STATE_APPLIED;
+	is_int(partition_kind.undo(&step, &env), 0, "controller, %s: undo", what);
+	is_file(V2 "/cgroup.subtree_control", is_expected ? "-cpuset" : "cpuset", what);
+}
+
+static void test_controller(void)
+{
+	begin(V2);
+	is_withdrawn(true, "no cgroups");
+	add("a", "\n", "0-7\n");
+	add_partition("a", "\n", "member\n");
+	is_withdrawn(true, "nothing is set");
+	temp_write(V2 "/a/cpuset.mems", "0\n");
+	is_withdrawn(false, "somebody has set something");
+	unlink(temp_path(V2 "/a/cpuset.mems"));
+	temp_mkdir(V2 "/a/cpuset.mems");
+	is_withdrawn(false, "it cannot be read whether something is set");
+	end();
+}
+
 /* ---- applying and undoing -------------------------------------------------------------------- */
 
 /* The files are plain ones: texts of one length replace each other. */
@@ -586,6 +616,7 @@ int main(void)
 	test_plan_v2_emptied();
 	test_plan_others();
 	test_partitions_of_others();
+	test_controller();
 	test_undo_v1();
 	test_undo_v2("2-3\n", "2-6");
 	test_undo_v2("0-1\n", "0-1");

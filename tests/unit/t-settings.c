@@ -191,8 +191,13 @@ static void test_zones(void)
 	temp_write(ZONE "/name", "package-1\n");
 	temp_write(ZONE "/enabled", "1\n");
 	take();
-	temp_write(ZONE "/name", "psys\n");
 	temp_write(ZONE "/enabled", "0\n");
+	unlink(temp_path(ZONE "/name"));
+	temp_mkdir(ZONE "/name");
+	is_undone(-EISDIR, "a zone that does not tell its name");
+	ok(step_is_in_force(&tree.step), "it can be tried again");
+	rmdir(temp_path(ZONE "/name"));
+	temp_write(ZONE "/name", "psys\n");
 	is_undone(0, "a package without a zone any more");
 	is_file(ZONE "/enabled", "0", "nothing is written");
 	end();
