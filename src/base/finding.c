@@ -35,6 +35,14 @@ struct finding *findings_add(struct findings *findings, const char *rule, enum s
 	return &list[findings->nr++];
 }
 
+void finding_accept(struct finding *finding)
+{
+	if (finding->severity != SEVERITY_REFUSE)
+		return;
+	finding->severity = SEVERITY_WARN;
+	finding->is_accepted = true;
+}
+
 void findings_sort(struct findings *findings)
 {
 	/* insertion sort: a handful of rows, and the order within a severity must stay */

@@ -37,6 +37,9 @@ struct finding *findings_add(struct findings *findings, const char *rule, enum s
 			     hwloc_const_bitmap_t cpus, const char *remedy, const char *fmt, ...)
 	_printf_(6, 7);
 
+/* Makes a warning of a refusal that --force accepts: with --strict, too, it stays one. */
+void finding_accept(struct finding *finding);
+
 /* The most severe one first; those of one severity keep their order. */
 void findings_sort(struct findings *findings);
 

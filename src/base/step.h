@@ -113,6 +113,14 @@ struct step_kind {
 	 * return. Of other kinds all items are undone together, once all CPUs are back.
 	 */
 	bool is_per_cpu;
+	/*
+	 * What root must be allowed to, beside writing its own files, to change an item and give it
+	 * back (capabilities(7)); 0, which none asks for, stands for nothing. Where @is_barred is
+	 * not NULL, those items alone of which it is true without that capability.
+	 */
+	unsigned int capability;
+	bool (*is_barred)(const struct step *step, const struct step_env *env,
+			  const struct item *item);
 
 	/*
 	 * Fills @step with items, from @env alone and without changing anything; no items: no such

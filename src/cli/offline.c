@@ -250,6 +250,8 @@ static int plan_and_run(struct session *session, struct report *report, struct s
 
 	if (!r)
 		r = plan_offline(env, operation);
+	if (!r)
+		r = session_check_rights(env, operation);
 	if (!r && !report_is_refused(report))
 		r = session_begin_record(session, report, operation, &record);
 	if (!r && !report_is_refused(report)) {

@@ -557,6 +557,9 @@ static int return_one(struct session *session, struct report *report, struct ret
 		if (!r)
 			r = plan_return(&env, returning->operation);
 	}
+	/* what tasks and queues had is given back with the last CPU */
+	if (!r && hwloc_bitmap_isincluded(returning->operation->claim, returning->scope))
+		r = session_check_rights(&env, returning->operation);
 	run->env = &env;
 	run->is_adopted = returning->is_adopted;
 	*ret_outcome = OUTCOME_DONE;

@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "core/plan.h"
 #include "host/hotplug.h"
 #include "host/kmsg.h"
 #include "host/methods.h"
+#include "host/privileges.h"
 #include "host/prober.h"
 #include "host/writer.h"
 
@@ -619,6 +621,13 @@ int session_pick_ways(struct report *report, struct step_env *env, const struct 
 	report->evacuation = env->evacuation->name;
 	report->method = env->method->name;
 	return 0;
+}
+
+int session_check_rights(const struct step_env *env, const struct operation *operation)
+{
+	return env->request->dry_run
+		       ? 0
+		       : plan_check_rights(env, operation, privileges_lacking(env->root));
 }
 
 int session_list_others(const struct journals *journals, const struct operation *own,

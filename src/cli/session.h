@@ -132,6 +132,11 @@ int session_wait_present(struct session *session, struct report *report, hwloc_c
 /* An environment for steps on report->target. */
 void session_init_env(struct session *session, struct report *report, struct step_env *ret_env);
 
+/* Looks for what of a plan root may not do here, as plan_check_rights(); in a dry run, which
+ * anybody may ask for, for nothing. */
+int session_check_rights(const struct step_env *env,
+			 const struct operation *operation) _must_check_;
+
 /* All operations in force but @own. The caller frees the list. */
 int session_list_others(const struct journals *journals, const struct operation *own,
 			const struct operation ***ret_others, size_t *ret_nr) _must_check_;

@@ -16,14 +16,12 @@ static int read_permission(const struct root *root, struct facts *facts)
 		return 0;
 	cpus_foreach(cpu, facts->target) {
 		char path[64];
-		int fd;
+		int r;
 
 		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/online", cpu);
-		fd = root_openat(root, O_WRONLY, path);
-		if (fd >= 0) {
-			close(fd);
-		} else if (fd == -EACCES || fd == -EROFS || fd == -EPERM) {
-			facts->denied_errno = -fd;
+		r = root_try_write(root, path);
+		if (r == -EACCES || r == -EROFS || r == -EPERM) {
+			facts->denied_errno = -r;
 			facts->denied_path = util_asprintf("/%s", path);
 			return facts->denied_path ? 0 : -ENOMEM;
 		}

@@ -9,6 +9,7 @@
 
 #include "core/kinds.h"
 #include "host/evacuations.h"
+#include "host/privileges.h"
 
 static int add_step(struct step_env *env, struct operation *operation, const struct step_kind *kind)
 {
@@ -108,6 +109,73 @@ int plan_return(struct step_env *env, struct operation *operation)
 	}
 	return r;
 }
+
+/* ---- rights ------------------------------------------------------------------------------ */
+
+/* What cannot be changed without one capability: the first object, and how many there are. */
+struct barred {
+	const char *object;
+	size_t nr;
+};
+
+static void find_barred(const struct step_env *env, const struct step *step, struct barred *barred)
+{
+	for (size_t i = 0; i < step->nr_items; i++) {
+		const struct item *item = &step->items[i];
+
+		if ((step->state != STATE_PLANNED && !item_is_in_force(step, item)) ||
+		    (step->kind->is_barred && !step->kind->is_barred(step, env, item)))
+			continue;
+		if (!barred->nr++)
+			barred->object = item->object;
+	}
+}
+
+static int tell_barred(const struct step_env *env, unsigned int capability,
+		       const struct barred *barred)
+{
+	_cleanup_free_ char *more = util_asprintf(" and %zu more", barred->nr - 1);
+	struct finding *finding;
+
+	if (!more)
+		return -ENOMEM;
+	finding = findings_add(
+		env->findings, "capability-missing",
+		env->is_return ? SEVERITY_WARN : SEVERITY_REFUSE, env->target,
+		env->is_return ? "The CPUs return, and the journal keeps what cannot be given "
+				 "back: run cpuoff --restore once more where root has it."
+			       : "Run cpuoff where root has it: a container, or a unit with "
+				 "CapabilityBoundingSet=, may have taken it away.",
+		"%s is missing, without which this cannot be changed: %s%s",
+		privileges_name(capability), barred->object, barred->nr > 1 ? more : "");
+	if (!finding)
+		return -ENOMEM;
+	finding->is_permission = true;
+	if (env->request->force)
+		finding_accept(finding);
+	return 0;
+}
+
+int plan_check_rights(const struct step_env *env, const struct operation *operation,
+		      uint64_t lacking)
+{
+	int r = 0;
+
+	for (unsigned int capability = 1; !r && capability < 64; capability++) {
+		struct barred barred = { 0 };
+
+		if (!(lacking >> capability & 1))
+			continue;
+		for (size_t i = 0; i < operation->nr_steps; i++)
+			if (operation->steps[i].kind->capability == capability)
+				find_barred(env, &operation->steps[i], &barred);
+		if (barred.nr)
+			r = tell_barred(env, capability, &barred);
+	}
+	return r;
+}
+
+/* ---- what no journal knows --------------------------------------------------------------- */
 
 int plan_adopt(struct step_env *env, struct operation *operation)
 {

@@ -18,6 +18,16 @@ int plan_offline(struct step_env *env, struct operation *operation) _must_check_
 int plan_return(struct step_env *env, struct operation *operation) _must_check_;
 
 /*
+ * Looks through what @operation changes, or with env->is_return gives back, for what asks for one
+ * of the capabilities that are @lacking, a bit each. On the way out that refuses, unless it is
+ * forced: what runs on the CPUs would not get back what it was bound to. On the way back it warns,
+ * since CPUs return all the same, and the journal keeps the rest. Changes nothing. Returns 0, also
+ * where it refuses: look at the findings; or -ENOMEM.
+ */
+int plan_check_rights(const struct step_env *env, const struct operation *operation,
+		      uint64_t lacking) _must_check_;
+
+/*
  * Makes @operation one that has taken env->target offline, for CPUs that no journal knows. Returns
  * 0 or -errno. Changes nothing.
  */

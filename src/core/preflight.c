@@ -92,11 +92,8 @@ static int run_rule(const struct rule *rule, const struct facts *facts, struct f
 	finding->is_permission = rule->is_permission;
 	if (rule->weigh)
 		finding->severity = rule->weigh(facts);
-	/* what is accepted stays so with --strict, too */
-	if (rule->is_forcible && facts->request->force && finding->severity == SEVERITY_REFUSE) {
-		finding->severity = SEVERITY_WARN;
-		finding->is_accepted = true;
-	}
+	if (rule->is_forcible && facts->request->force)
+		finding_accept(finding);
 	return 0;
 }
 

@@ -229,6 +229,13 @@ const struct rule rules_elsewhere[] = {
 	  .reads = "sched_setattr(2)",
 	  .what = "SCHED_FIFO was refused: delays that are measured hold waits for other tasks.",
 	  .remedy = "Run cpuoff where SCHED_FIFO is allowed." },
+	{ "capability-missing", SEVERITY_REFUSE, SEVERITY_WARN, .when = RULE_ELSEWHERE,
+	  .is_permission = true, .is_forcible = true,
+	  .reads = "/proc/self/status, the plan; with --restore the journals",
+	  .what = "Root has been denied a capability that what is to be moved asks for; with "
+		  "--restore a warning.",
+	  .remedy = "Run cpuoff where root has it: see CapabilityBoundingSet= of the unit, or how "
+		    "the container was started." },
 	{ "privileges-kept", SEVERITY_NOTE, SEVERITY_NOTE, .when = RULE_ELSEWHERE,
 	  .reads = "capset(2), prctl(2)",
 	  .what = "cpuoff could not give up the privileges that it does not need.",

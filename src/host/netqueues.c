@@ -4,6 +4,7 @@
 #include "host/netqueues.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
 
 #include "host/maskfiles.h"
@@ -64,6 +65,7 @@ const struct step_kind netqueues_rps_kind = {
 	.name = "net.rps",
 	.undo_rank = 80,
 	.lifetime = LIFETIME_UNTIL_RESTORE,
+	.capability = CAP_NET_ADMIN, /* rps_cpus and xps_cpus of net/core/net-sysfs.c */
 	.describe = describe,
 	.apply = maskfiles_apply,
 	.undo = maskfiles_undo,
@@ -73,6 +75,7 @@ const struct step_kind netqueues_xps_kind = {
 	.name = "net.xps",
 	.undo_rank = 81,
 	.lifetime = LIFETIME_UNTIL_RESTORE,
+	.capability = CAP_NET_ADMIN, /* rps_cpus and xps_cpus of net/core/net-sysfs.c */
 	.describe = describe,
 	.apply = maskfiles_apply,
 	.undo = maskfiles_undo,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <string.h>
 
 #include "host/evacuations.h"
@@ -413,10 +414,22 @@ static int undo_others(struct step *step, struct step_env *env)
 	return step_undo_items(step, env, false, undo_other);
 }
 
+static bool is_barred(const struct step *step, const struct step_env *env, const struct item *item)
+{
+	char path[PATH_MAX];
+
+	(void)step;
+	return snprintf(path, sizeof(path), "%s/cpuset.cpus.partition", item->object + 1) <
+		       (int)sizeof(path) &&
+	       root_try_write(env->root, path) == -EACCES;
+}
+
 const struct step_kind partition_others_kind = {
 	.name = "partition.others",
 	.undo_rank = 30,
 	.lifetime = LIFETIME_UNTIL_RESTORE,
+	.capability = CAP_DAC_OVERRIDE,
+	.is_barred = is_barred,
 	.describe = describe_others,
 	.apply = apply_others,
 	.undo = undo_others,

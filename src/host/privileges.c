@@ -4,15 +4,17 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #define BIT(capability) (UINT64_C(1) << (capability))
 
 /*
- * DAC_OVERRIDE: cgroups that belong to users. SYS_NICE: a task that may do what the writer may not
- * is put into another cgroup or partition (security/commoncap.c: cap_task_setscheduler()).
- * NET_ADMIN: masks of network queues (net/core/net-sysfs.c).
+ * DAC_OVERRIDE: the root cgroup's directory (mode 0555), and cgroups that belong to users.
+ * SYS_NICE: a task that may do what the writer may not is put into another cgroup or partition
+ * (security/commoncap.c: cap_task_setscheduler()). NET_ADMIN: masks of network queues
+ * (net/core/net-sysfs.c).
  */
 static const uint64_t writer_keeps = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_SYS_NICE) | BIT(CAP_NET_ADMIN);
 
@@ -72,6 +74,29 @@ static int limit_bounding_set(uint64_t kept)
 		if (!(kept & BIT(i)) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
 			return -errno;
 	return 0;
+}
+
+uint64_t privileges_lacking(const struct root *root)
+{
+	static const char key[] = "\nCapEff:";
+	_cleanup_free_ char *text = NULL;
+	const char *held = root_read(root, &text, "proc/self/status") ? NULL : strstr(text, key);
+
+	return held ? ~(uint64_t)strtoull(held + strlen(key), NULL, 16) : 0;
+}
+
+const char *privileges_name(unsigned int capability)
+{
+	switch (capability) {
+	case CAP_DAC_OVERRIDE:
+		return "CAP_DAC_OVERRIDE";
+	case CAP_NET_ADMIN:
+		return "CAP_NET_ADMIN";
+	case CAP_SYS_NICE:
+		return "CAP_SYS_NICE";
+	default:
+		return "a capability";
+	}
 }
 
 int privileges_limit(void)

@@ -9,7 +9,16 @@
  */
 #pragma once
 
-#include "base/util.h"
+#include "host/root.h"
+
+/*
+ * The capabilities that this process may not use, a bit each: CapEff of /proc/self/status
+ * (fs/proc/array.c). None where there is no such file, as in the copy of a machine.
+ */
+uint64_t privileges_lacking(const struct root *root);
+
+/* "CAP_SYS_NICE", of those that the child that writes keeps. */
+const char *privileges_name(unsigned int capability);
 
 /*
  * For the process itself, before it has threads: capset(2). A hook that root runs has them all

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 
 #include "base/cpus.h"
 
@@ -90,6 +91,14 @@ int root_write(const struct root *root, const char *value, const char *path) _mu
  */
 int root_readlink(const struct root *root, const char *path, char *buffer,
 		  size_t size) _must_check_;
+
+/* Opens @path for writing, and writes nothing. Returns 0, or -errno of open(2). */
+static inline int root_try_write(const struct root *root, const char *path)
+{
+	_cleanup_close_ int fd = root_openat(root, O_WRONLY, path);
+
+	return fd < 0 ? fd : 0;
+}
 
 int root_mkdir(const struct root *root, const char *path) _must_check_;
 int root_rmdir(const struct root *root, const char *path) _must_check_;

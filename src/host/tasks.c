@@ -3,6 +3,7 @@
 #include "host/tasks.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -1113,6 +1114,7 @@ const struct step_kind tasks_affinity_kind = {
 	.name = "task.affinity",
 	.undo_rank = 50,
 	.lifetime = LIFETIME_UNTIL_RESTORE,
+	.capability = CAP_SYS_NICE,
 	.describe = describe_affinity,
 	.apply = apply_affinity,
 	.undo = undo_affinity,
@@ -1260,6 +1262,7 @@ const struct step_kind tasks_keep_kind = {
 	.name = "task.keep",
 	.undo_rank = 40,
 	.lifetime = LIFETIME_UNTIL_RESTORE,
+	.capability = CAP_SYS_NICE,
 	.describe = describe_keep,
 	.apply = apply_keep,
 	.undo = undo_keep,

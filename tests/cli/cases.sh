@@ -191,12 +191,6 @@ krun --restore
 is "4: gap, CPU 100 stays off" "0 0-99,101-103,120-151" "$rc $(online)"
 
 note "5: cpusets of version 1 lose the CPU for good"
-# put FILE TEXT - a file of the tree
-put() {
-	mkdir -p "$t/${1%/*}"
-	printf '%s\n' "$2" >"$t/$1"
-}
-
 # v1 LIST LIST - the cpusets docker and, of a name that is not UTF-8, its child, as the kernel shows them
 v1=sys/fs/cgroup/cpuset
 child=$v1/docker/$(printf 'child\351')

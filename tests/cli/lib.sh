@@ -199,6 +199,14 @@ new_rules() {
 	rm -f "$t.shim/state"
 }
 
+# put FILE TEXT... - a file of the tree, a line an argument
+put() {
+	put_file=$t/$1
+	shift
+	mkdir -p "${put_file%/*}"
+	printf '%s\n' "$@" >"$put_file"
+}
+
 # acpi CONTAINER CPU... - objects of the firmware for these CPUs, all in that container; a container whose
 # name has a dash at its end cannot be ejected
 acpi() {

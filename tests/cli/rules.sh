@@ -4,14 +4,6 @@
 
 . "${abs_top_srcdir:-.}/tests/cli/lib.sh"
 
-# put FILE TEXT... - a file of the tree, a line an argument
-put() {
-	put_file=$t/$1
-	shift
-	mkdir -p "${put_file%/*}"
-	printf '%s\n' "$@" >"$put_file"
-}
-
 severity_of() {
 	json ".findings[] | select(.rule == \"$1\").severity"
 }

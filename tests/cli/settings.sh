@@ -7,12 +7,6 @@
 C=sys/devices/system/cpu
 R=sys/fs/resctrl
 
-# put FILE VALUE - a file of the machine
-put() {
-	mkdir -p "$t/${1%/*}"
-	printf '%s\n' "$2" >"$t/$1"
-}
-
 get() {
 	cat "$t/$1"
 }

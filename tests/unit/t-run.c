@@ -3,7 +3,9 @@
 #include "core/run.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 
+#include "core/plan.h"
 #include "guard.h"
 #include "scene.h"
 #include "tap.h"
@@ -423,6 +425,77 @@ static void test_all_failures(void)
 	}
 }
 
+/* ---- rights ------------------------------------------------------------------------------ */
+
+#define BIT(capability) (1ULL << (capability))
+
+static bool is_third(const struct step *step, const struct step_env *env, const struct item *item)
+{
+	(void)step;
+	(void)env;
+	return item->id == 3;
+}
+
+/* What is found of a plan by a process that lacks these. */
+static void check_rights(struct scene *scene, uint64_t lacking, const char *expected,
+			 const char *what)
+{
+	const struct finding *finding;
+
+	findings_free(&scene->findings);
+	is_int(plan_check_rights(&scene->env, &scene->operation, lacking), 0, "%s", what);
+	if (!is_int((long long)scene->findings.nr, expected != NULL, "%s: findings", what) ||
+	    !expected)
+		return;
+	finding = &scene->findings.list[0];
+	is_str(finding->rule, "capability-missing", "%s: the rule", what);
+	is_str(finding->message, expected, "%s: the message", what);
+	ok(finding->is_permission, "%s: a matter of rights", what);
+	ok(finding->severity ==
+		   (scene->env.is_return || scene->request.force ? SEVERITY_WARN : SEVERITY_REFUSE),
+	   "%s: how severe it is", what);
+	ok(finding->is_accepted == (scene->request.force && !scene->env.is_return),
+	   "%s: whether it was accepted", what);
+}
+
+#define WITHOUT " is missing, without which this cannot be changed: "
+
+static void test_rights(void)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	check_rights(&scene, UINT64_MAX, NULL, "kinds that ask for nothing");
+	kinds_here[MASK].kind.capability = CAP_SYS_NICE;
+	kinds_here[QUEUE].kind.capability = CAP_NET_ADMIN;
+	kinds_here[QUEUE].kind.is_barred = is_third;
+	check_rights(&scene, 0, NULL, "nothing is lacking");
+	check_rights(&scene, ~(BIT(CAP_SYS_NICE) | BIT(CAP_NET_ADMIN)), NULL,
+		     "what is lacking is not asked for");
+	check_rights(&scene, BIT(CAP_SYS_NICE), "CAP_SYS_NICE" WITHOUT "mask 3 and 1 more",
+		     "a kind that asks for it");
+	check_rights(&scene, BIT(CAP_NET_ADMIN), "CAP_NET_ADMIN" WITHOUT "queue 3",
+		     "one item of a kind");
+	kinds_here[EARLY].kind.capability = CAP_SYS_NICE;
+	check_rights(&scene, BIT(CAP_SYS_NICE), "CAP_SYS_NICE" WITHOUT "early 3 and 3 more",
+		     "two kinds");
+	kinds_here[EARLY].kind.capability = 0;
+	scene.request.force = true;
+	check_rights(&scene, BIT(CAP_SYS_NICE), "CAP_SYS_NICE" WITHOUT "mask 3 and 1 more",
+		     "forced");
+	scene.request.force = false;
+	is_int(scene_take(&scene), OUTCOME_DONE, "the CPUs go");
+	scene.env.is_return = true;
+	check_rights(&scene, BIT(CAP_SYS_NICE), "CAP_SYS_NICE" WITHOUT "mask 3 and 1 more",
+		     "on the way back");
+	scene.operation.steps[MASK].items[0].state = STATE_FAILED;
+	check_rights(&scene, BIT(CAP_SYS_NICE), "CAP_SYS_NICE" WITHOUT "mask 2",
+		     "what was never changed");
+	scene.operation.steps[MASK].items[1].state = STATE_UNDONE;
+	check_rights(&scene, BIT(CAP_SYS_NICE), NULL, "what is back already");
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	test_success();
@@ -439,6 +512,7 @@ int main(void)
 	test_stale(7);
 	test_stale_new();
 	test_stale_unreadable();
+	test_rights();
 	if (guard_can_see())
 		is_int((long long)scene_nr_allocated, 0,
 		       "nothing was allocated after a first write");

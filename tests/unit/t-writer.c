@@ -487,6 +487,19 @@ static void test_own_privileges(void)
 	is_int(status, 0, "it has given up some, and its bounding set is whole");
 }
 
+static void test_lacking(void)
+{
+	ok(!privileges_lacking(root), "a copy of a machine: nothing is lacking");
+	temp_write("proc/self/status", "Name:\tcpuoff\nCapPrm:\t0\n");
+	ok(!privileges_lacking(root), "nothing is known: nothing is lacking");
+	temp_write("proc/self/status", "Name:\tcpuoff\nCapPrm:\t0\nCapEff:\t000001ffff7fffff\n");
+	ok((privileges_lacking(root) & 0x1ffffffffff) == CAPABILITY(CAP_SYS_NICE),
+	   "one is lacking");
+	is_str(privileges_name(CAP_SYS_NICE), "CAP_SYS_NICE", "its name");
+	is_str(privileges_name(CAP_NET_ADMIN), "CAP_NET_ADMIN", "another's");
+	is_str(privileges_name(CAP_DAC_OVERRIDE), "CAP_DAC_OVERRIDE", "the third's");
+}
+
 int main(void)
 {
 	temp_make();
@@ -505,6 +518,7 @@ int main(void)
 	test_privileges();
 	test_privileges_refused();
 	test_own_privileges();
+	test_lacking();
 	root_close(root);
 	temp_remove();
 	return done_testing();
