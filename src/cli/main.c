@@ -72,12 +72,6 @@ static int note_privileges(struct report *report, int error)
 		       : -ENOMEM;
 }
 
-/* With the rights of the file's owner or group, its options would let anybody use them. */
-static bool has_rights_of_others(void)
-{
-	return getuid() != geteuid() || getgid() != getegid();
-}
-
 static void print_error(const struct session *session, int r)
 {
 	const char *file = session->root ? root_failed_file(session->root, r) : NULL;
@@ -117,9 +111,10 @@ int main(int argc, const char **argv)
 
 	/* a write a line, not one for each of its letters */
 	setvbuf(stderr, NULL, _IOLBF, 0);
-	if (has_rights_of_others()) {
-		layout_complain("nothing is done with the set-user-ID or set-group-ID bit: take it "
-				"off the program's file, and run it as root");
+	if (privileges_are_lent()) {
+		layout_complain("nothing is done with the set-user-ID or set-group-ID bit, or with "
+				"capabilities of the program's file: take them off it, and run it "
+				"as root");
 		return EXIT_PERMISSION;
 	}
 	r = options_parse(argc, argv, &options);

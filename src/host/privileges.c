@@ -76,6 +76,29 @@ static int limit_bounding_set(uint64_t kept)
 	return 0;
 }
 
+/*
+ * Of whoever is not root, execve(2) leaves the permitted set with what the file has and what is
+ * ambient, which is the caller's own: a service with AmbientCapabilities= is welcome. AT_SECURE
+ * would not tell the two from a security module that changes its domain.
+ */
+static bool file_has_capabilities(void)
+{
+	struct __user_cap_data_struct sets[2];
+
+	if (!getuid() || read_sets(sets))
+		return false;
+	for (unsigned int i = 0; i < 64; i++)
+		if (sets[i / 32].permitted >> i % 32 & 1 &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, i, 0, 0) <= 0)
+			return true;
+	return false;
+}
+
+bool privileges_are_lent(void)
+{
+	return getuid() != geteuid() || getgid() != getegid() || file_has_capabilities();
+}
+
 uint64_t privileges_lacking(const struct root *root)
 {
 	static const char key[] = "\nCapEff:";

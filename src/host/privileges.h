@@ -12,6 +12,12 @@
 #include "host/root.h"
 
 /*
+ * True where the program's file gave the process rights that its caller has not: by the set-user-ID
+ * or set-group-ID bit, or by file capabilities. Its options would let anybody use them.
+ */
+bool privileges_are_lent(void);
+
+/*
  * The capabilities that this process may not use, a bit each: CapEff of /proc/self/status
  * (fs/proc/array.c). None where there is no such file, as in the copy of a machine.
  */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# environment.sh - what the caller's environment says changes nothing, and a set-user-ID bit gives nothing
+# environment.sh - what the caller's environment says changes nothing, and rights of the file give nothing
 # shellcheck disable=SC2016
 
 # Where such a bit has an effect
@@ -69,5 +69,39 @@ chmod 755 "$work/program"
 rc=0
 as_nobody "$work/program" --sysroot="$t" --list >"$out" 2>"$err" || rc=$?
 status "without such a bit" 0
+
+# ---- capabilities of the file ------------------------------------------------------------------
+
+# Those that the caller has of his own are his to use
+with_own() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+sys_nice --ambient-caps=+sys_nice "$@"
+}
+
+if ! command -v setcap >/dev/null || ! with_own true 2>/dev/null || ! setcap cap_sys_nice+ep "$work/program" 2>/dev/null; then
+	skip "file capabilities" "they cannot be given here"
+	done_testing
+fi
+last="a copy with capabilities"
+for capabilities in cap_sys_nice+ep cap_sys_nice+p cap_dac_override,cap_net_admin+ep; do
+	setcap "$capabilities" "$work/program"
+	for arguments in "--sysroot=$t --list" "--help"; do
+		rc=0
+		# shellcheck disable=SC2086
+		as_nobody "$work/program" $arguments >"$out" 2>"$err" || rc=$?
+		is "$capabilities, $arguments: refused" "4 0" "$rc $(wc -c <"$out")"
+		err_says "$capabilities, $arguments" "capabilities of the program's file"
+	done
+	rc=0
+	"$work/program" --sysroot="$t" --list >"$out" 2>"$err" || rc=$?
+	status "$capabilities: root has them anyway" 0
+done
+setcap -r "$work/program"
+rc=0
+with_own "$work/program" --sysroot="$t" --list >"$out" 2>"$err" || rc=$?
+status "capabilities of the caller's own" 0
+setcap cap_sys_nice+i "$work/program"
+rc=0
+as_nobody "$work/program" --sysroot="$t" --list >"$out" 2>"$err" || rc=$?
+status "a file that gives nothing to this caller" 0
 
 done_testing
