@@ -296,17 +296,27 @@ static bool has_turn(const struct report *report, bool is_before)
 	return false;
 }
 
+int hooks_find(const struct session *session, struct report *report)
+{
+	return report->has_hooks ? 0 : find_all(session, report);
+}
+
+bool hooks_are_to_run(const struct report *report)
+{
+	return !report->options->request.dry_run && !report->are_hooks_due &&
+	       has_turn(report, true);
+}
+
 int hooks_before(struct session *session, struct report *report)
 {
-	int r;
+	bool are_to_run;
+	int r = hooks_find(session, report);
 
-	if (report->has_hooks)
-		return 0;
-	r = find_all(session, report);
 	if (r || report->options->request.dry_run || report_is_refused(report))
 		return r;
+	are_to_run = hooks_are_to_run(report);
 	report->are_hooks_due = true;
-	if (!has_turn(report, true))
+	if (!are_to_run)
 		return 0;
 	report_conclude(report, VERDICT_READY, EXIT_DONE);
 	r = run_turn(session, report, true);

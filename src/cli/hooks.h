@@ -5,6 +5,13 @@
 #include "cli/report.h"
 #include "cli/session.h"
 
+/* Looks which hooks there are, once. Returns 0, also where one is unsafe: look at the findings; or
+ * -errno. */
+int hooks_find(const struct session *session, struct report *report) _must_check_;
+
+/* True where hooks_before() will run any, of those that were found. */
+bool hooks_are_to_run(const struct report *report);
+
 /*
  * Runs the hooks that come before report->target changes, once; in a dry run only lists them. Those
  * that come after are looked at, too: what is unsafe refuses while nothing is done. The report

@@ -251,7 +251,7 @@ static int plan_and_run(struct session *session, struct report *report, struct s
 	if (!r)
 		r = plan_offline(env, operation);
 	if (!r)
-		r = session_check_rights(env, operation);
+		r = plan_check_rights(env, operation, session_lacking(session, report));
 	if (!r && !report_is_refused(report))
 		r = session_begin_record(session, report, operation, &record);
 	if (!r && !report_is_refused(report)) {
@@ -323,14 +323,75 @@ static int move_and_take(struct session *session, struct report *report, hwloc_c
 	return r;
 }
 
+/* What is done at boot has no hooks: what they would talk to does not run yet. */
+static bool wants_hooks(const struct report *report)
+{
+	return report->options->request.action == ACTION_OFFLINE;
+}
+
+static bool any_refuses(const struct report *report, const struct findings *findings)
+{
+	for (size_t i = 0; i < findings->nr; i++)
+		if (findings->list[i].severity == SEVERITY_REFUSE ||
+		    (report->options->request.strict &&
+		     findings->list[i].severity == SEVERITY_WARN && !findings->list[i].is_accepted))
+			return true;
+	return false;
+}
+
+/* A plan on trial, for what it finds. */
+static int try_plan(struct session *session, struct report *report, struct step_env *env)
+{
+	struct operation operation = { 0 };
+	int r = session_pick_ways(report, env, NULL);
+
+	if (!r && !report_is_refused(report))
+		r = plan_offline(env, &operation);
+	if (!r && operation.nr_steps)
+		r = plan_check_rights(env, &operation, session_lacking(session, report));
+	operation_free(&operation);
+	return r;
+}
+
+/*
+ * Reasons that only a plan tells have to be known before hooks drain anything, and, as all others,
+ * before there is a trace of this run: a state directory. Where neither is to be expected the plan
+ * that will be carried out tells them.
+ */
+static int rehearse(struct session *session, struct report *report, hwloc_const_bitmap_t claim)
+{
+	const struct operation **others;
+	struct findings findings = { 0 };
+	struct step_env env;
+	size_t nr_others;
+	int r = wants_hooks(report) ? hooks_find(session, report) : 0;
+
+	if (r || (!hooks_are_to_run(report) && !session_lacking(session, report)))
+		return r;
+	r = session_list_others(&report->journals, NULL, &others, &nr_others);
+	if (r)
+		return r;
+	session_init_env(session, report, &env);
+	env.target = claim;
+	env.others = others;
+	env.nr_others = nr_others;
+	env.findings = &findings;
+	r = try_plan(session, report, &env);
+	free(others);
+	/* what does not refuse will be found again */
+	if (!r && any_refuses(report, &findings))
+		r = findings_move(&report->findings, &findings);
+	findings_free(&findings);
+	return r;
+}
+
 /* Hooks may have changed what was judged: where they were run, all is read again. */
 static int before(struct session *session, struct report *report)
 {
 	struct operation operation = { 0 };
 	int r = 0;
 
-	/* what is done at boot has none: what they would talk to does not run yet */
-	if (report->options->request.action != ACTION_OFFLINE)
+	if (!wants_hooks(report))
 		return 0;
 	if (!report->operation_ids) {
 		r = identify(session, report, &operation);
@@ -373,6 +434,10 @@ int actions_take(struct session *session, struct report *report)
 			report_conclude(report, VERDICT_NOTHING_TO_DO, EXIT_DONE);
 			return 0;
 		}
+		if (!cpus_is_empty(report->target))
+			r = rehearse(session, report, claim);
+		if (r || report_is_refused(report))
+			return r;
 		r = report->options->request.dry_run ? 0 : session_lock(session, report);
 		if (!r && !cpus_is_empty(report->target))
 			r = before(session, report);

@@ -559,7 +559,7 @@ static int return_one(struct session *session, struct report *report, struct ret
 	}
 	/* what tasks and queues had is given back with the last CPU */
 	if (!r && hwloc_bitmap_isincluded(returning->operation->claim, returning->scope))
-		r = session_check_rights(&env, returning->operation);
+		r = plan_check_rights(&env, returning->operation, session_lacking(session, report));
 	run->env = &env;
 	run->is_adopted = returning->is_adopted;
 	*ret_outcome = OUTCOME_DONE;

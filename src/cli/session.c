@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/plan.h"
 #include "host/hotplug.h"
 #include "host/kmsg.h"
 #include "host/methods.h"
@@ -623,11 +622,9 @@ int session_pick_ways(struct report *report, struct step_env *env, const struct 
 	return 0;
 }
 
-int session_check_rights(const struct step_env *env, const struct operation *operation)
+uint64_t session_lacking(const struct session *session, const struct report *report)
 {
-	return env->request->dry_run
-		       ? 0
-		       : plan_check_rights(env, operation, privileges_lacking(env->root));
+	return report->options->request.dry_run ? 0 : privileges_lacking(session->root);
 }
 
 int session_list_others(const struct journals *journals, const struct operation *own,

@@ -132,10 +132,9 @@ int session_wait_present(struct session *session, struct report *report, hwloc_c
 /* An environment for steps on report->target. */
 void session_init_env(struct session *session, struct report *report, struct step_env *ret_env);
 
-/* Looks for what of a plan root may not do here, as plan_check_rights(); in a dry run, which
- * anybody may ask for, for nothing. */
-int session_check_rights(const struct step_env *env,
-			 const struct operation *operation) _must_check_;
+/* The capabilities that root lacks here, a bit each; none in a dry run, which anybody may ask for.
+ */
+uint64_t session_lacking(const struct session *session, const struct report *report);
 
 /* All operations in force but @own. The caller frees the list. */
 int session_list_others(const struct journals *journals, const struct operation *own,

@@ -137,6 +137,25 @@ status "one before fails, text" 3
 err_says "one before fails, text" 'refused: the hook pre-offline/20-second failed: exit status 7'
 notes >/dev/null
 
+# What only a plan tells is known before they are run
+machine plan
+hook pre-offline/10-drain
+hook post-offline/10-undo
+freeze
+hrun --socket 1 --eject --json
+verdict "refused by the plan" 3 refused as-before
+json_is "refused by the plan" '.findings[0].rule' eject-impossible
+is "refused by the plan: no hook is run" "" "$(notes)"
+untouched "refused by the plan"
+hrun --socket 1 --method=bulk --json
+json_is "refused by what the kernel has" '"\(.exit_status) \(.findings[0].rule)"' '3 way-unusable'
+is "refused by what the kernel has: no hook is run" "" "$(notes)"
+hrun --socket 1 --json
+verdict "a plan that is tried and carried out" 0 'done' as-asked
+json_is "a plan that is tried and carried out: nothing is told twice" \
+	'[.findings[] | .message] | length - (unique | length)' 0
+notes >/dev/null
+
 machine signal
 hook pre-offline/10 'kill -s SEGV $$'
 hrun --socket 1

@@ -33,6 +33,7 @@ verdict "a queue" 4 refused as-before
 is "a queue: the finding" "refuse CAP_NET_ADMIN is missing, without which this cannot be changed: /$queue" \
 	"$(missing severity) $(missing message)"
 is "a queue: no write, and no journal" " 0" "$(writes) $(journals)"
+ok "a queue: nor a state directory" not test -e "$t/run/cpuoff"
 as_before "a queue"
 ok "a queue: as the schema has it" jq -es --slurpfile schema \
 	"$abs_top_srcdir/share/cpuoff/cpuoff.schema.json" -f "$here/schema.jq" "$out"
