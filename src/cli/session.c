@@ -50,6 +50,26 @@ static int open_state(struct session *session, struct report *report)
 	return r == -ENOENT ? 0 : r;
 }
 
+static int refuse_root(struct report *report, int r)
+{
+	const char *sysroot = report->options->sysroot;
+	const struct finding *finding;
+
+	if (r == -EXDEV)
+		finding = findings_add(
+			&report->findings, "sysroot", SEVERITY_REFUSE, NULL,
+			"Mount proc on /proc where cpuoff runs, as in a chroot.",
+			"/proc/self/fd cannot be read, which tells what lies inside of %s",
+			sysroot);
+	else
+		finding = findings_add(&report->findings, "sysroot", SEVERITY_REFUSE, NULL,
+				       "Name a directory that holds a machine's /sys and /proc.",
+				       "%s is not the root of a machine, which needs "
+				       "sys/devices/system/cpu: %s",
+				       sysroot, strerror(-r));
+	return finding ? -EINVAL : -ENOMEM;
+}
+
 static int open_root(struct session *session, struct report *report)
 {
 	int r;
@@ -59,13 +79,7 @@ static int open_root(struct session *session, struct report *report)
 	r = root_open(report->options->sysroot, &session->root);
 	if (!r)
 		return read_boot_id(session->root, &session->boot_id);
-	return findings_add(&report->findings, "sysroot", SEVERITY_REFUSE, NULL,
-			    "Name a directory that holds a machine's /sys and /proc.",
-			    "%s is not the root of a machine, which needs sys/devices/system/cpu: "
-			    "%s",
-			    report->options->sysroot, strerror(-r))
-		       ? -EINVAL
-		       : -ENOMEM;
+	return refuse_root(report, r);
 }
 
 /* An errno alone helps nobody: the file that it is about is named where one is to blame. */
@@ -75,6 +89,7 @@ int session_refuse_unreadable(const struct session *session, struct report *repo
 	const char *sysroot = root_is_live(session->root) ? "" : report->options->sysroot;
 	const char *what = r == -EINVAL	  ? "its text is not what the kernel writes"
 			   : r == -ERANGE ? "a number in it is too large"
+			   : r == -EXDEV  ? "it is a link that leads out of the copy"
 					  : strerror(-r);
 	const struct finding *finding;
 

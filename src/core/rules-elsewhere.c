@@ -207,7 +207,9 @@ const struct rule rules_elsewhere[] = {
 	  .remedy = "Leave the choice to cpuoff with auto." },
 	{ "sysroot", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "the directory of --sysroot",
-	  .what = "The directory is not the root of a machine.",
+	  .what = "The directory is not the root of a machine, or there is no /proc to tell what "
+		  "lies "
+		  "inside of it.",
 	  .remedy = "Name a directory that holds a machine's /sys and /proc." },
 	{ "machine-unreadable", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "/sys/devices/system/cpu, /sys/devices/system/node, /proc, the cgroups",

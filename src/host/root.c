@@ -25,6 +25,21 @@ struct root {
 	struct failure *failure;
 };
 
+/* A link of a machine's copy that leads into the running machine must not be followed there. */
+static bool is_inside(const struct root *root, int fd)
+{
+	char link[64], path[PATH_MAX];
+	size_t length = strlen(root->path);
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return false;
+	path[n] = '\0';
+	return !strncmp(path, root->path, length) && (path[length] == '/' || path[length] == '\0');
+}
+
 int root_open(const char *dir, struct root **ret_root)
 {
 	_cleanup_root_ struct root *root = calloc(1, sizeof(*root));
@@ -47,6 +62,8 @@ int root_open(const char *dir, struct root **ret_root)
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
+	if (!root->is_live && !is_inside(root, root->fd))
+		return -EXDEV;
 	*ret_root = steal_pointer(&root);
 	return 0;
 }
@@ -85,21 +102,6 @@ static int note_failure(const struct root *root, int r, const char *path)
 bool root_is_live(const struct root *root)
 {
 	return root->is_live;
-}
-
-/* A link of a machine's copy that leads into the running machine must not be followed there. */
-static bool is_inside(const struct root *root, int fd)
-{
-	char link[64], path[PATH_MAX];
-	size_t length = strlen(root->path);
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n < 0)
-		return false;
-	path[n] = '\0';
-	return !strncmp(path, root->path, length) && (path[length] == '/' || path[length] == '\0');
 }
 
 int root_openat(const struct root *root, int flags, const char *path)

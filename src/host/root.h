@@ -18,8 +18,8 @@ struct root;
 
 /*
  * Opens @dir as the root, "/" being the running machine. Anything else must look like a machine
- * (sys/devices/system/cpu). Returns 0, -ENOTDIR, -ENOENT or another -errno. root_close() takes
- * NULL.
+ * (sys/devices/system/cpu). Returns 0, -ENOTDIR, -ENOENT, -EXDEV where /proc/self/fd does not tell
+ * what lies inside of it, or another -errno. root_close() takes NULL.
  */
 int root_open(const char *dir, struct root **ret_root) _must_check_;
 void root_close(struct root *root);

@@ -93,6 +93,31 @@ t=$work/file
 run --list
 status "--sysroot that is a file" 2
 
+# What lies inside of the copy, the machine's own /proc tells
+without_proc() {
+	unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
+}
+tree_2s
+if without_proc true 2>/dev/null; then
+	last="--list, without /proc"
+	rc=0
+	without_proc "$CPUOFF" --sysroot="$t" --list >"$out" 2>"$err" || rc=$?
+	status "$last" 2
+	err_says "$last" '/proc/self/fd cannot be read'
+	err_says "$last: what to do" 'Mount proc on /proc'
+else
+	skip "--list, without /proc" "no name space can be made here"
+fi
+rm -r "$t/proc"
+run --list
+status "a copy that has no /proc is as good" 0
+mv "$t/sys/devices/system/cpu/present" "$work/present"
+ln -s "$work/present" "$t/sys/devices/system/cpu/present"
+run --list
+status "a file that is a link out of the copy" 2
+err_says "a file that is a link out of the copy" 'cpu/present cannot be read: it is a link that leads out of the copy'
+tree_2s
+
 # A file that is damaged is named
 for file in sys/devices/system/cpu/online sys/devices/system/cpu/present sys/devices/system/cpu/isolated \
 	sys/devices/system/node/node1/cpulist sys/fs/cgroup/cpuset.cpus.effective; do
