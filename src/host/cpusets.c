@@ -576,16 +576,22 @@ static int check_inode(const struct step_env *env, const struct item *item)
 	return st.st_ino == item->id ? 0 : -ENOENT;
 }
 
-/* The file that holds the list. */
-static int find_list(const struct step_env *env, const struct item *item, char path[PATH_MAX])
+/* The file that holds the list of the cpuset with this directory, of so many bytes. */
+static int find_list_of(const struct step_env *env, const char *object, size_t length,
+			char path[PATH_MAX])
 {
-	int n = snprintf(path, PATH_MAX, "%s/cpuset.cpus", item->object + 1);
+	int n = snprintf(path, PATH_MAX, "%.*s/cpuset.cpus", (int)length - 1, object + 1);
 
 	if (n >= PATH_MAX)
 		return -ENAMETOOLONG;
 	if (!root_has(env->root, "%s", path))
-		snprintf(path, PATH_MAX, "%s/cpus", item->object + 1);
+		snprintf(path, PATH_MAX, "%.*s/cpus", (int)length - 1, object + 1);
 	return 0;
+}
+
+static int find_list(const struct step_env *env, const struct item *item, char path[PATH_MAX])
+{
+	return find_list_of(env, item->object, strlen(item->object), path);
 }
 
 /* A write without any byte would not reach the kernel: a line without text is its empty list. */
@@ -815,6 +821,26 @@ static int undo_cpuset(struct way_back *back, const struct item *item)
 							     : write_and_check(back, path, list);
 }
 
+/* Why the kernel answers EACCES to a v1 cpuset, of all that may be meant by it: the parent has not
+ * all that is to be given back (validate_change() of kernel/cgroup/cpuset.c). */
+static bool parent_lacks(const struct way_back *back, const struct item *item)
+{
+	static struct words due, parents;
+	static char list[LIST_SIZE];
+	char path[PATH_MAX];
+
+	if (find_list_of(back->env, item->object,
+			 (size_t)(strrchr(item->object, '/') - item->object), path) ||
+	    root_read_buffer(back->env->root, path, list, sizeof(list)) ||
+	    cpus_text_to_words(list, parents.words, NR_WORDS) ||
+	    cpus_text_to_words(item->before, due.words, NR_WORDS))
+		return false;
+	for (size_t i = 0; i < NR_WORDS; i++)
+		if (due.words[i] & back->online.words[i] & ~parents.words[i])
+			return true;
+	return false;
+}
+
 static int undo_item(struct way_back *back, struct item *item, int first_error)
 {
 	int r = is_task(item) ? move_thread(back->env, item, item->after, item->before)
@@ -825,7 +851,8 @@ static int undo_item(struct way_back *back, struct item *item, int first_error)
 			note(back->env, "cpuset-gone", "was removed meanwhile: nothing to put back",
 			     item->object);
 		r = 0;
-	} else if (r == -EACCES && back->is_v1 && !first_error) {
+	} else if (r == -EACCES && back->is_v1 && !first_error && !is_task(item) &&
+		   parent_lacks(back, item)) {
 		/* Its parent has what it had before, or what somebody else has given it: that is
 		 * not enough. */
 		note(back->env, "cpuset-changed",

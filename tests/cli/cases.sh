@@ -237,6 +237,23 @@ krun --restore --json
 verdict "5: a cpuset was changed" 0 'done' as-asked
 v1_is "5: a cpuset was changed, and stays so" 0-3 3
 json_is "5: a cpuset was changed: it is told" '[.findings[] | select(.rule == "cpuset-changed") | .severity] | join(" ")' note
+tree_v1 "off, and a cpuset's parent is changed"
+v1 2-3 2
+new_rules "$child/cpuset.cpus write EACCES"
+krun --restore --json
+verdict "5: a parent was changed" 0 'done' as-asked
+v1_is "5: a parent was changed, and stays so" 2-3 2
+json_is "5: a parent was changed: both are told" '[.findings[] | select(.rule == "cpuset-changed") | .message | split(" ")[1]] | sort | join(" ")' \
+	"has was"
+tree_v1 "off, and a cpuset cannot be written"
+new_rules "$child/cpuset.cpus write EACCES"
+krun --restore --json
+verdict "5: a cpuset cannot be written" 5 failed in-between
+v1_is "5: a cpuset cannot be written: the parent" 0-3 2
+new_rules
+krun --restore --json
+verdict "5: it can be again" 0 'done' as-asked
+v1_is "5: it can be again" 0-3 1-2
 
 writable lscpu/x86_64-epyc_7451
 freeze

@@ -84,12 +84,6 @@ machine_undo() {
 	machine_is clean
 }
 
-# put FILE VALUE
-put() {
-	mkdir -p "$t/${1%/*}"
-	printf '%s\n' "$2" >"$t/$1"
-}
-
 # machine OPTION... - four cores in two sockets, with something of all that is moved and kept; socket 1 are 2
 # and 3. It is clean
 machine() {
