@@ -124,22 +124,37 @@ const char *document_format(struct json_object *object)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-static struct json_object *parse(const char *text)
+static int parse_once(const char *text, struct json_object **ret_object)
 {
 	struct json_tokener *tokener = json_tokener_new();
-	struct json_object *object = NULL;
+	int r = -EBADMSG;
 
+	*ret_object = NULL;
 	if (!tokener)
-		return NULL;
+		return -ENOMEM;
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	if (strlen(text) < INT_MAX)
-		object = json_tokener_parse_ex(tokener, text, (int)strlen(text) + 1);
-	if (object && json_tokener_get_error(tokener) != json_tokener_success) {
-		json_object_put(object);
-		object = NULL;
-	}
+		*ret_object = json_tokener_parse_ex(tokener, text, (int)strlen(text) + 1);
+	if (json_object_is_type(*ret_object, json_type_object) &&
+	    json_tokener_get_error(tokener) == json_tokener_success)
+		r = 0;
 	json_tokener_free(tokener);
-	return object;
+	return r;
+}
+
+/* json-c cuts texts off and leaves members out where it has no memory for them, without a word:
+ * only what is read alike twice is whole. Returns 0, -EBADMSG for what is no object, or -ENOMEM. */
+static int parse(const char *text, struct json_object **ret_object)
+{
+	struct json_object *again = NULL;
+	int r = parse_once(text, ret_object);
+
+	if (!r)
+		r = parse_once(text, &again);
+	if (!r && !json_object_equal(*ret_object, again))
+		r = -ENOMEM;
+	json_object_put(again);
+	return r;
 }
 
 struct json_object *document_get(struct document_reader *reader, struct json_object *object,
@@ -282,7 +297,7 @@ int document_load(const struct state *state, const char *id, int format,
 		  struct json_object **ret_object, char ret_why[DOCUMENT_WHY])
 {
 	_cleanup_free_ char *text = NULL;
-	struct json_object *object;
+	struct json_object *object = NULL;
 	int r = state_read(state, id, &text);
 
 	if (r == -ENOENT || r == -ENOMEM)
@@ -292,13 +307,11 @@ int document_load(const struct state *state, const char *id, int format,
 			 r == -EPERM ? "others than root can write it" : strerror(-r));
 		return -EBADMSG;
 	}
-	object = parse(text);
-	if (!object || !json_object_is_type(object, json_type_object)) {
+	r = parse(text, &object);
+	if (r == -EBADMSG)
 		snprintf(ret_why, DOCUMENT_WHY, "is damaged: it is not valid JSON");
-		r = -EBADMSG;
-	} else {
+	else if (!r)
 		r = check_format(object, format, ret_why);
-	}
 	if (r)
 		json_object_put(object);
 	else

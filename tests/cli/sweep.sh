@@ -12,6 +12,7 @@
 #	machine_undo		makes it clean by cpuoff alone; fails where that is not possible
 
 sweep_scenarios=0 sweep_faults=0 sweep_left=0
+only= # a pattern for the calls that are to fail, as they are logged
 
 # list_faults faults|lasting|kills EARLY LATE - what is to be done to a run with these calls (stdin), a line each: of
 # all before the writer's start about EARLY, of those after it LATE, evenly. What lasts are faults of all calls of
@@ -159,7 +160,7 @@ sweep() {
 		machine_reset
 		return
 	fi
-	list_faults "$how" "$list_early" "$list_late" <"$faults.calls" >"$faults.list"
+	grep -e "$only" "$faults.calls" | list_faults "$how" "$list_early" "$list_late" >"$faults.list"
 	while read -r fault <&3; do
 		one_fault "$fault" "$@"
 	done 3<"$faults.list"
