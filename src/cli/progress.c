@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/layout.h"
+#include "host/root.h"
 
 #define REPORT_SECONDS 5.0
 #define DRAW_SECONDS   0.1 /* more often nobody can read */
@@ -130,7 +131,10 @@ static void show_wait(struct progress_line *line, const struct progress *progres
 	add(text, sizeof(text), "%s: waiting for %.0f s", progress->object, progress->waited);
 	if (progress->pid)
 		add(text, sizeof(text), " for process %d", (int)progress->pid);
-	if (progress->where && progress->where[0])
+	if (progress->pid && root_is_stopped(progress->pid))
+		add(text, sizeof(text), ", which is stopped: kill -CONT %d lets it go on",
+		    (int)progress->pid);
+	else if (progress->where && progress->where[0])
 		add(text, sizeof(text), ", the kernel is in %s", progress->where);
 	layout_complain("%s", text);
 }

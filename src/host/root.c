@@ -120,6 +120,23 @@ int root_openat(const struct root *root, int flags, const char *path)
 	return fd;
 }
 
+bool root_is_stopped(pid_t pid)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64], text[512];
+	const char *end;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	end = strrchr(text, ')'); /* the name may hold anything */
+	return end && (!strncmp(end, ") T", 3) || !strncmp(end, ") t", 3));
+}
+
 _printf_(2, 0) static int format_path(char path[PATH_MAX], const char *fmt, va_list ap)
 {
 	int n = vsnprintf(path, PATH_MAX, fmt, ap);

@@ -43,6 +43,12 @@ const char *root_failed_file(const struct root *root, int error);
  * make. */
 bool root_is_live(const struct root *root);
 
+/*
+ * True where the process is stopped, by SIGSTOP or a debugger: state T or t in /proc/PID/stat
+ * (fs/proc/array.c). That is asked of the running machine, whatever the root is. Allocates nothing.
+ */
+bool root_is_stopped(pid_t pid);
+
 /* open(2) of a path below the root, with O_CLOEXEC. Returns a descriptor or -errno. */
 int root_openat(const struct root *root, int flags, const char *path) _must_check_;
 

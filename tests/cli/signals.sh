@@ -267,4 +267,30 @@ else
 fi
 document "the writing child is killed"
 
+# It is stopped: whoever waits for it says so, and how it goes on
+tree_2s stopped
+freeze
+new_gate
+new_rules "cpu31 offline until:$gate"
+kstart --socket 1 --timeout=1
+wait_gate
+child=$(cat "/proc/$pid/task/$pid/children")
+child=${child% }
+kill -s STOP "$child"
+finish
+status "the writing child is stopped" 5
+err_says "the writing child is stopped" \
+	"cpu 31: waiting for 1 s for process $child, which is stopped: kill -CONT $child lets it go on"
+# With its parent's end the kernel has let it go on (kernel/exit.c: kill_orphaned_pgrp())
+kill -s STOP "$child"
+kstart --restore
+wait_for grep -q stopped "$work/background.err"
+kill -s CONT "$child"
+open_gate
+finish
+status "the writing child was stopped: restore" 0
+err_says "the writing child was stopped: restore" \
+	"the lock: waiting for 0 s for process $child, which is stopped: kill -CONT $child lets it go on"
+as_before "the writing child was stopped: restore"
+
 done_testing
