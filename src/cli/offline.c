@@ -232,7 +232,7 @@ static int identify(const struct session *session, const struct report *report,
 		    struct operation *operation)
 {
 	int r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
-			      report->journals.list, report->journals.nr);
+			      session->state, session->records);
 
 	if (r || !session->operation_id)
 		return r;

@@ -282,7 +282,7 @@ static int adopt(struct session *session, struct report *report, hwloc_const_bit
 	r = plan_adopt(&env, operation);
 	if (!r)
 		r = plan_identify(operation, session->boot_id, VERSION, report->options->command,
-				  report->journals.list, report->journals.nr);
+				  session->state, session->records);
 	if (!r)
 		r = add_returning(report, returns, operation, cpus, true);
 	if (r) {

@@ -195,16 +195,13 @@ int plan_adopt(struct step_env *env, struct operation *operation)
 	return r ? r : operation_update_claim(operation);
 }
 
-static bool is_taken(const char *id, const struct operation *others, size_t nr_others)
+static bool is_taken(const char *id, const struct state *journals, const struct state *records)
 {
-	for (size_t i = 0; i < nr_others; i++)
-		if (!strcmp(others[i].id, id))
-			return true;
-	return false;
+	return (journals && state_has(journals, id)) || (records && state_has(records, id));
 }
 
 int plan_identify(struct operation *operation, const char *boot_id, const char *version,
-		  const char *command, const struct operation *others, size_t nr_others)
+		  const char *command, const struct state *journals, const struct state *records)
 {
 	char id[32], started[32];
 	time_t now = time(NULL);
@@ -214,7 +211,7 @@ int plan_identify(struct operation *operation, const char *boot_id, const char *
 	strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	strftime(id, sizeof(id), "%Y%m%d-%H%M%S", &tm);
 	operation->id = strdup(id);
-	for (unsigned int n = 2; operation->id && is_taken(operation->id, others, nr_others); n++) {
+	for (unsigned int n = 2; operation->id && is_taken(operation->id, journals, records); n++) {
 		free(operation->id);
 		operation->id = util_asprintf("%s-%u", id, n);
 	}

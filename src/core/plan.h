@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/step.h"
+#include "host/state.h"
 
 /*
  * Plans taking env->target offline, through every kind of step, for the operation of which id, boot
@@ -34,9 +35,10 @@ int plan_check_rights(const struct step_env *env, const struct operation *operat
 int plan_adopt(struct step_env *env, struct operation *operation) _must_check_;
 
 /*
- * Sets id (the time, and a number where that is taken already), version, start and command.
- * @boot_id is copied. Returns 0 or -errno.
+ * Sets id, version, start and command. The id is the time, with a number where there is a file of
+ * that name already, be it damaged or of a time before the clock was set; either of @journals and
+ * @records may be NULL. @boot_id is copied. Returns 0 or -errno.
  */
 int plan_identify(struct operation *operation, const char *boot_id, const char *version,
-		  const char *command, const struct operation *others,
-		  size_t nr_others) _must_check_;
+		  const char *command, const struct state *journals,
+		  const struct state *records) _must_check_;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "core/plan.h"
 #include "guard.h"
 #include "host/hotplug.h"
 #include "host/rcu.h"
@@ -624,6 +625,27 @@ static void test_several(const char *text)
 
 static void test_none(void)
 {
+/* In one second, or the next: ids differ, whatever is in the files, and their order is that of
+ * time. */
+static void test_ids(void)
+{
+	char last[32] = "", name[64];
+
+	for (size_t i = 0; i < 4; i++) {
+		struct operation operation = { 0 };
+		bool is_record = i % 2;
+
+		is_int(plan_identify(&operation, "", "", "", is_record ? NULL : state,
+				     is_record ? state : NULL),
+		       0, "operation %zu is named", i);
+		ok(strcmp(operation.id, last) > 0, "operation %zu is after the one before", i);
+		snprintf(last, sizeof(last), "%s", operation.id);
+		snprintf(name, sizeof(name), "run/cpuoff/%s.json", operation.id);
+		temp_write(name, "damaged");
+		operation_free(&operation);
+	}
+}
+
 	struct journals journals = { .nr = 9 };
 	struct findings findings = { 0 };
 
@@ -783,6 +805,7 @@ int main(void)
 		test_several(text);
 	free(text);
 	state_close(state);
+	test_ids();
 	root_close(root);
 	temp_remove();
 	return done_testing();
