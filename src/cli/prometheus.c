@@ -124,7 +124,7 @@ int prometheus_print(FILE *file, const struct report *report)
 	put_metric(file, "cpuoff_operations", "Operations in force.", report->journals.nr);
 	put_metric(file, "cpuoff_journals_unusable",
 		   "1 where a journal of this boot cannot be read, so that its CPUs are not known.",
-		   report->journals.has_unusable);
+		   report->journals.unusable.nr > 0);
 	r = put_operations(file, report, "cpuoff_cpus_offline",
 			   "CPUs that are offline because of the operation.", count_off);
 	if (!r)

@@ -96,9 +96,11 @@ static int add_returning(const struct report *report, struct returns *returns,
 
 /* ---- operations that are only recorded --------------------------------------------------- */
 
+/* One whose journal cannot be used may be in force. */
 static bool is_dormant(const struct report *report, const struct record *record)
 {
-	return !journals_find(&report->journals, record->operation.id);
+	return !journals_find(&report->journals, record->operation.id) &&
+	       !journals_is_unusable(&report->journals, record->operation.id);
 }
 
 /* By the numbers that its CPUs have now, where the machine still is the one of the record. */
@@ -148,7 +150,8 @@ static int choose_selected_dormant(struct session *session, struct report *repor
 	for (size_t i = report->records.nr; !r && i-- > 0;) {
 		struct record *record = &report->records.list[i];
 
-		if (!is_dormant(report, record) ||
+		/* where its journal cannot be used, too: CPUs are named, and come back by that */
+		if (journals_find(&report->journals, record->operation.id) ||
 		    (id && strcmp(id, "all") && strcmp(id, record->operation.id)))
 			continue;
 		r = renumber(session, report, record);
@@ -321,7 +324,7 @@ static void find_unknown(const struct report *report, hwloc_bitmap_t ret_cpus)
 		hwloc_bitmap_andnot(ret_cpus, ret_cpus, report->journals.list[i].claim);
 }
 
-/* Of those in @scope, or of all where it is NULL. */
+/* Of those in @scope, or of all where it is NULL, but for those that come back now. */
 static int note_unknown(struct report *report, hwloc_const_bitmap_t scope)
 {
 	_cleanup_cpus_ hwloc_bitmap_t unknown = hwloc_bitmap_alloc();
@@ -330,6 +333,7 @@ static int note_unknown(struct report *report, hwloc_const_bitmap_t scope)
 	if (!unknown)
 		return -ENOMEM;
 	find_unknown(report, unknown);
+	hwloc_bitmap_andnot(unknown, unknown, report->target);
 	if (scope)
 		hwloc_bitmap_and(unknown, unknown, scope);
 	if (cpus_is_empty(unknown))

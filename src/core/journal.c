@@ -251,7 +251,8 @@ static int read_operation(struct document_reader *reader, struct json_object *ob
 static int report_unusable(struct journals *journals, struct findings *findings,
 			   const struct state *state, const char *id, const char *why)
 {
-	journals->has_unusable = true;
+	if (names_add(&journals->unusable, id))
+		return -ENOMEM;
 	return findings_add(findings, "journal-unusable", SEVERITY_REFUSE, NULL, UNUSABLE_REMEDY,
 			    "the journal %s/%s.json %s", state_path(state), id, why)
 		       ? 0
@@ -346,6 +347,14 @@ struct operation *journals_find(const struct journals *journals, const char *id)
 	return NULL;
 }
 
+bool journals_is_unusable(const struct journals *journals, const char *id)
+{
+	for (size_t i = 0; i < journals->unusable.nr; i++)
+		if (!strcmp(journals->unusable.list[i], id))
+			return true;
+	return false;
+}
+
 const struct place *journals_find_place(const struct journals *journals, unsigned int cpu)
 {
 	const struct place *place = NULL;
@@ -360,5 +369,6 @@ void journals_free(struct journals *journals)
 	for (size_t i = 0; i < journals->nr; i++)
 		operation_free(&journals->list[i]);
 	free(journals->list);
+	names_free(&journals->unusable);
 	*journals = (struct journals){ 0 };
 }

@@ -31,9 +31,8 @@ int journal_remove(struct journal *journal) _must_check_;
 struct journals {
 	struct operation *list; /* of this boot, oldest first */
 	size_t nr;
-	size_t nr_files;   /* all that are there, also those that were left out */
-	bool has_unusable; /* one of this boot may be there, but cannot be read: its claims are
-			      unknown */
+	size_t nr_files;       /* all that are there, also those that were left out */
+	struct names unusable; /* ids of those that may be of this boot, and cannot be read */
 };
 
 /*
@@ -46,6 +45,8 @@ int journal_load_all(const struct state *state, const char *boot_id, struct find
 		     struct journals *ret_journals) _must_check_;
 /* The operation in force of this @id, or NULL. */
 struct operation *journals_find(const struct journals *journals, const char *id);
+/* True where there is one of this @id that cannot be read: what it claims is unknown. */
+bool journals_is_unusable(const struct journals *journals, const char *id);
 /* Where @cpu is, by the first journal that knows it; NULL where none does. */
 const struct place *journals_find_place(const struct journals *journals, unsigned int cpu);
 void journals_free(struct journals *journals);

@@ -351,6 +351,21 @@ is "one within the other: and after the next reboot" "0 0-7,16-23" "$rc $(online
 krun --restore
 is "one within the other: all is back" "0 0-31 0" "$rc $(online) $(records)"
 
+# A journal that cannot be used may be of an operation in force: its record does not end before its CPUs are back
+machine unread
+krun --cpu 8-9 --persist --json
+operation=$(json .operation)
+echo x >>"$(find "$t/run/cpuoff" -name '*.json')"
+for way in --restore --restore=all "--restore=$operation"; do
+	krun "$way" --json
+	ok "a damaged journal, $way: not done" test "$rc" -ne 0
+	is "a damaged journal, $way: the record stays" "0-7,10-31 1" "$(online) $(records)"
+done
+krun --restore --cpu 8-9 --json
+is "a damaged journal, CPUs by number" "0 0-31 0" "$rc $(online) $(records)"
+json_is "a damaged journal, CPUs by number: nothing is left to be done" \
+	'[.findings[].rule] | index("offline-unknown")' null
+
 # ---- records that cannot be used --------------------------------------------------------------
 
 # unusable DESCRIPTION COMMAND... - the command damages the record, its last argument

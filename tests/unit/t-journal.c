@@ -168,8 +168,9 @@ static bool loads_as(const struct operation *operation)
 /* Left out as a whole, said so, and counted as there. */
 static bool is_refused(const struct loaded *loaded)
 {
-	return !loaded->r && !loaded->journals.nr && loaded->journals.has_unusable &&
-	       loaded->journals.nr_files == 1 && loaded->findings.nr == 1 &&
+	return !loaded->r && !loaded->journals.nr && loaded->journals.unusable.nr == 1 &&
+	       journals_is_unusable(&loaded->journals, ID) && loaded->journals.nr_files == 1 &&
+	       loaded->findings.nr == 1 &&
 	       !strcmp(loaded->findings.list[0].rule, "journal-unusable") &&
 	       loaded->findings.list[0].severity == SEVERITY_REFUSE &&
 	       loaded->findings.list[0].remedy[0];
@@ -353,7 +354,7 @@ static bool is_clear(const struct loaded *loaded, size_t *nr_notes)
 		loaded->findings.nr == 1 && loaded->findings.list[0].severity == SEVERITY_NOTE;
 
 	*nr_notes += is_note;
-	return !loaded->r && loaded->journals.nr + loaded->journals.has_unusable + is_note == 1;
+	return !loaded->r && loaded->journals.nr + loaded->journals.unusable.nr + is_note == 1;
 }
 
 /* One byte replaced, anywhere. */
@@ -543,7 +544,7 @@ static void test_other_boot(const char *text)
 	loaded = load();
 	is_int(loaded.r, 0, "a journal of another boot");
 	is_int((long long)loaded.journals.nr, 0, "is not used");
-	ok(!loaded.journals.has_unusable, "is no obstacle");
+	ok(!loaded.journals.unusable.nr, "is no obstacle");
 	is_int((long long)loaded.journals.nr_files, 1, "is there");
 	is_int((long long)loaded.findings.nr, 1, "is told of");
 	if (loaded.findings.nr == 1) {
@@ -562,7 +563,7 @@ static void test_mode(const char *text, mode_t mode, bool is_usable)
 	loaded = load();
 	is_int((long long)loaded.journals.nr, is_usable, "mode %o is %s", mode,
 	       is_usable ? "used" : "refused");
-	ok(loaded.journals.has_unusable == !is_usable, "mode %o: said so", mode);
+	ok(loaded.journals.unusable.nr == !is_usable, "mode %o: said so", mode);
 	forget(&loaded);
 	unlink(temp_path(FILE_NAME));
 }
@@ -615,7 +616,8 @@ static void test_several(const char *text)
 	loaded = load();
 	is_int(loaded.r, 0, "several journals");
 	is_int((long long)loaded.journals.nr_files, 5, "all are counted, and nothing else");
-	ok(loaded.journals.has_unusable && loaded.findings.nr == 1, "the damaged one is told of");
+	ok(loaded.journals.unusable.nr == 1 && loaded.findings.nr == 1,
+	   "the damaged one is told of");
 	if (is_int((long long)loaded.journals.nr, 4, "the others are used"))
 		for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 			is_str(loaded.journals.list[i].id, ids[i], "number %zu, the oldest first",
@@ -623,8 +625,6 @@ static void test_several(const char *text)
 	forget(&loaded);
 }
 
-static void test_none(void)
-{
 /* In one second, or the next: ids differ, whatever is in the files, and their order is that of
  * time. */
 static void test_ids(void)
@@ -646,11 +646,13 @@ static void test_ids(void)
 	}
 }
 
+static void test_none(void)
+{
 	struct journals journals = { .nr = 9 };
 	struct findings findings = { 0 };
 
 	is_int(journal_load_all(NULL, BOOT_ID, &findings, &journals), 0, "no state directory");
-	ok(!journals.nr && !journals.nr_files && !journals.has_unusable && !findings.nr,
+	ok(!journals.nr && !journals.nr_files && !journals.unusable.nr && !findings.nr,
 	   "no journals");
 	journals_free(&journals);
 }
@@ -803,9 +805,9 @@ int main(void)
 	test_memory();
 	if (text)
 		test_several(text);
+	test_ids();
 	free(text);
 	state_close(state);
-	test_ids();
 	root_close(root);
 	temp_remove();
 	return done_testing();
