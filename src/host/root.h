@@ -52,7 +52,7 @@ bool root_is_stopped(pid_t pid);
 /* open(2) of a path below the root, with O_CLOEXEC. Returns a descriptor or -errno. */
 int root_openat(const struct root *root, int flags, const char *path) _must_check_;
 
-/* True where the path exists. */
+/* True where the path exists, or the kernel cannot say (ENOMEM, EIO). */
 bool root_has(const struct root *root, const char *fmt, ...) _printf_(2, 3);
 
 /*

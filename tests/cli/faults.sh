@@ -47,11 +47,11 @@ as_asked() {
 	fi
 }
 
-# is_unseen - the fault hid a file of the kernel's, which is then taken as not there: another method is chosen, or the
+# is_unseen - the fault hid a file of the kernel's, which is then taken as not there: another method does it, or the
 # kernel narrows a cpuset of version 1 by itself
 is_unseen() {
 	case ${one_fault##* }:$hit in
-	*/sys/fs/cgroup/cpuset/* | *' - '*/smt/control) ;;
+	*/sys/fs/cgroup/cpuset/* | */smt/control) ;;
 	EIO:*' - '*/sys/* | EIO:*' - '*/proc/* | EACCES:*' - '*/sys/* | EACCES:*' - '*/proc/*) ;;
 	*) false ;;
 	esac

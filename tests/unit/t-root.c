@@ -12,7 +12,19 @@
 #include "tap.h"
 #include "temp.h"
 
+int __wrap_faccessat(int dir, const char *path, int mode, int flags);
+int __real_faccessat(int dir, const char *path, int mode, int flags);
+
 static struct root *root;
+static int looking_error; /* what keeps faccessat() from looking, 0: nothing */
+
+int __wrap_faccessat(int dir, const char *path, int mode, int flags)
+{
+	if (!looking_error)
+		return __real_faccessat(dir, path, mode, flags);
+	errno = looking_error;
+	return -1;
+}
 static char outside[] = "/tmp/cpuoff-outside-XXXXXX";
 
 static char *outside_path(const char *name)
@@ -374,6 +386,19 @@ static void test_without_memory(void)
 		is_int((long long)nr, 0, "none is asked for");
 }
 
+static void test_looking(void)
+{
+	static const int errors[] = { ENOMEM, EIO, EACCES, ENOTDIR };
+
+	temp_write("sys/seen", "1\n");
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		looking_error = errors[i];
+		ok(root_has(root, "sys/seen") == (i < 2), "looking ends with %s: %s",
+		   strerror(errors[i]), i < 2 ? "it may be there" : "it is not");
+	}
+	looking_error = 0;
+}
+
 int main(void)
 {
 	temp_make();
@@ -381,6 +406,7 @@ int main(void)
 	if (!mkdtemp(outside))
 		return 1;
 	test_open();
+	test_looking();
 	test_live();
 	test_contents();
 	test_buffer();
