@@ -164,24 +164,35 @@ static int choose_selected_dormant(struct session *session, struct report *repor
 	return r;
 }
 
+/* A record that cannot be read ends with the whole of its operation, but not for a part of it. */
+static int change_record(const struct state *records, const struct returning *returning,
+			 struct record *record, hwloc_const_bitmap_t kept)
+{
+	if (record)
+		return record_keep(records, record, kept);
+	return cpus_is_empty(kept) ? state_remove(records, returning->operation->id) : -EBADMSG;
+}
+
 /* Before the CPUs return: a crash in between must not bring the record back. */
 static int end_record(const struct session *session, struct report *report,
 		      const struct returning *returning, bool *ret_has_failed)
 {
-	struct record *record = records_find(&report->records, returning->operation->id);
+	const struct operation *operation = returning->operation;
+	struct record *record = records_find(&report->records, operation->id);
 	_cleanup_cpus_ hwloc_bitmap_t kept = hwloc_bitmap_alloc();
 	bool is_dry_run = report->options->request.dry_run;
 	int r = 0;
 
 	if (!kept)
 		return -ENOMEM;
-	if (!record)
+	if (!record && (!session->records || !state_has(session->records, operation->id)))
 		return 0;
-	if (!hwloc_bitmap_isincluded(returning->operation->claim, returning->scope) &&
-	    hwloc_bitmap_andnot(kept, record->operation.claim, returning->scope) < 0)
+	if (!hwloc_bitmap_isincluded(operation->claim, returning->scope) &&
+	    hwloc_bitmap_andnot(kept, record ? record->operation.claim : operation->claim,
+				returning->scope) < 0)
 		return -ENOMEM;
 	if (!is_dry_run)
-		r = record_keep(session->records, record, kept);
+		r = change_record(session->records, returning, record, kept);
 	if (r == -ENOMEM)
 		return r;
 	if (!is_dry_run) {
@@ -194,12 +205,12 @@ static int end_record(const struct session *session, struct report *report,
 			       &report->findings, "record-failed", SEVERITY_WARN, returning->scope,
 			       "Remove the file by hand, or the CPUs go again at the next boot.",
 			       "the record %s/%s.json could not be changed: %s",
-			       state_path(session->records), returning->operation->id, strerror(-r))
+			       state_path(session->records), operation->id,
+			       r == -EBADMSG ? "it cannot be read" : strerror(-r))
 			       ? 0
 			       : -ENOMEM;
 	return findings_add(&report->findings, "record-ended", SEVERITY_NOTE, returning->scope,
-			    NULL, "operation %s %s done again after a reboot%s",
-			    returning->operation->id,
+			    NULL, "operation %s %s done again after a reboot%s", operation->id,
 			    is_dry_run ? "would no longer be" : "is no longer",
 			    cpus_is_empty(kept) ? "" : ", but for the rest of its CPUs")
 		       ? 0

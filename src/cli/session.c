@@ -149,6 +149,8 @@ static int open_records(struct session *session, struct report *report, bool cre
 			       &session->records);
 	if (!r || (r == -ENOENT && !create))
 		return 0;
+	if (root_is_shortage(r))
+		return r;
 	finding =
 		add_records_finding(report, r == -EACCES && !create ? SEVERITY_NOTE : severity, r);
 	if (!finding)

@@ -396,6 +396,26 @@ empty() {
 	: >"$1"
 }
 
+# One of an operation in force ends with the whole of it, and is told where it must hold for a part
+for way in --restore "--restore --cpu 9"; do
+	machine damaged
+	krun --cpu 8-9 --persist
+	empty "$(record)"
+	# shellcheck disable=SC2086 # two words
+	krun $way --json
+	case $way in
+	--restore)
+		is "a damaged record in force" "0 0-31 0" "$rc $(online) $(records)"
+		ok "a damaged record in force: it is told" jq -e '[.findings[].rule] | index("record-ended")' "$out"
+		;;
+	*)
+		is "a damaged record in force, a part" "5 0-7,9-31 1" "$rc $(online) $(records)"
+		ok "a damaged record in force, a part: it is told" jq -e '[.findings[] | select(.rule == "record-failed") |
+			.message | contains("cannot be read")] | any' "$out"
+		;;
+	esac
+done
+
 unusable "an empty record" empty
 unusable "half a record" truncate -s 200
 unusable "a newer format" set_json '.format = 2'
