@@ -452,6 +452,9 @@ int root_read_buffer(const struct root *root, const char *path, char *buffer, si
 		snprintf(buffer, size, "%s", fake.smt_control);
 		return 0;
 	}
+	if (sscanf(path, CPU_DIR "/cpu%u/%7s", &cpu, file) == 2 && !strcmp(file, "online") && cpu &&
+	    cpu < fake.nr_cpus)
+		return read_long(fake.online[cpu], buffer, size);
 	if (sscanf(path, CPU_DIR "/cpu%u/hotplug/fail", &cpu) == 1 && cpu < fake.nr_cpus &&
 	    fake.fails_first[cpu]) {
 		snprintf(buffer, size, "1");

@@ -65,6 +65,18 @@ static void test_all(void)
 	is_int(fake_nr_journals(), 0, "all return: the journal is gone");
 }
 
+/* A kernel without the mask of online CPUs: each has a file, but for CPU 0. */
+static void test_no_mask(void)
+{
+	fake_reset(8);
+	fake.mask_error = -ENOENT;
+	take("4-7", SCENE_ID);
+	is_str(fake_online(), "0-3", "no mask: they have gone");
+	bring_back(SCENE_ID, NULL, OUTCOME_DONE, "rcu=1 cpu4=1 cpu6=1 cpu5=1 cpu7=1 rcu=0",
+		   "no mask");
+	is_str(fake_online(), "0-7", "no mask: all are back");
+}
+
 static void test_trace(void)
 {
 	fake_reset(8);
@@ -475,6 +487,7 @@ static void test_failures(void)
 int main(void)
 {
 	test_all();
+	test_no_mask();
 	test_trace();
 	test_scope();
 	test_drift();
