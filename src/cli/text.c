@@ -418,6 +418,56 @@ static void print_list(const struct layout *layout, const struct report *report)
 	list_print(layout, &report->machine, &report->journals, selection, is_map ? &map : NULL);
 }
 
+static void print_answer(const struct layout *layout, const struct report *report)
+{
+	if (report->options->request.action == ACTION_STATUS)
+		print_status(layout, report);
+	else if (report->options->request.action == ACTION_PERSIST)
+		print_applied(layout, report);
+	else if (report->options->request.action == ACTION_LIST_RULES)
+		catalogue_print(layout);
+	else if (report->options->request.action == ACTION_REPORT)
+		bugreport_print(layout, report);
+	else if (report->options->request.action == ACTION_LIST)
+		print_list(layout, report);
+	else if (report->options->request.action == ACTION_SERVICE)
+		summary_print_service(layout, report, "");
+	else
+		print_change(layout, report);
+}
+
+static char *format_answer(const struct layout *layout, const struct report *report)
+{
+	struct layout copy = *layout;
+	char *text = NULL;
+	size_t size;
+
+	copy.file = open_memstream(&text, &size);
+	if (!copy.file)
+		return NULL;
+	print_answer(&copy, report);
+	if (!fclose(copy.file))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* What there is no memory for is left out, in many places: an answer that comes out alike twice is
+ * whole. */
+static void print_whole(const struct layout *out, const struct layout *err,
+			const struct report *report)
+{
+	_cleanup_free_ char *text = format_answer(out, report), *again = format_answer(out, report);
+
+	if (!text || !again || strcmp(text, again) != 0)
+		print_message(err, STYLE_STRONG, "warning:",
+			      "there is not enough memory: the answer may not be whole");
+	if (again)
+		fputs(again, out->file);
+	else
+		print_answer(out, report);
+}
+
 void text_print(const struct report *report)
 {
 	struct layout out, err;
@@ -428,21 +478,7 @@ void text_print(const struct report *report)
 	if (!report->bugreport)
 		text_print_findings(&err, report);
 	print_failures(&err, report);
-	if (report->options->json || report->options->prometheus || report->options->quiet ||
-	    report->options->error || report->verdict == VERDICT_INVALID)
-		return;
-	if (report->options->request.action == ACTION_STATUS)
-		print_status(&out, report);
-	else if (report->options->request.action == ACTION_PERSIST)
-		print_applied(&out, report);
-	else if (report->options->request.action == ACTION_LIST_RULES)
-		catalogue_print(&out);
-	else if (report->options->request.action == ACTION_REPORT)
-		bugreport_print(&out, report);
-	else if (report->options->request.action == ACTION_LIST)
-		print_list(&out, report);
-	else if (report->options->request.action == ACTION_SERVICE)
-		summary_print_service(&out, report, "");
-	else
-		print_change(&out, report);
+	if (!report->options->json && !report->options->prometheus && !report->options->quiet &&
+	    !report->options->error && report->verdict != VERDICT_INVALID)
+		print_whole(&out, &err, report);
 }
