@@ -111,7 +111,7 @@ static int use_mounts(const struct root *root, bool v2, struct cgroups *cgroups)
 	int r = root_read(root, &text, "proc/mounts");
 
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	for (char *line = strtok_r(text, "\n", &save); line && !r && !cgroups->root;
 	     line = strtok_r(NULL, "\n", &save))
 		r = use_mount(root, line, v2, cgroups);

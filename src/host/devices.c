@@ -339,7 +339,7 @@ static int read_device(const struct root *root, unsigned int max, const char *ad
 	device->is_bridge = number >> 16 == 6;
 	device->iommu_group = read_iommu_group(root, device);
 	r = devices_near(root, address, max, device->cpus, &device->node);
-	if (r == -ENOMEM)
+	if (root_is_shortage(r))
 		return r;
 	if (r)
 		hwloc_bitmap_zero(device->cpus);
@@ -449,7 +449,7 @@ static int add_block_use(const struct root *root, const char *disk, const char *
 	if (!through)
 		return -ENOMEM;
 	r = root_read(root, &mapped, BLOCK_DIR "/%s/dm/name", name);
-	if (r == -ENOMEM)
+	if (root_is_shortage(r))
 		return r;
 	line = find_line(used->mounts, name, mapped);
 	if (line) {
@@ -499,7 +499,7 @@ static int read_uses(const struct root *root, const struct devices *devices)
 
 	if (r != -ENOMEM)
 		r = root_read(root, &swaps, "proc/swaps");
-	if (r == -ENOMEM)
+	if (root_is_shortage(r))
 		return r;
 	used = (struct used){ mounts ? mounts : "", swaps ? swaps : "" };
 	r = walk_class(root, NET_DIR, devices, add_interface, NULL);

@@ -69,7 +69,7 @@ static int read_models(const struct root *root, hwloc_const_bitmap_t cpus,
 	int r = root_read(root, &text, "proc/cpuinfo");
 
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	return take_models(text, cpus, identities);
 }
 
@@ -90,7 +90,7 @@ static int read_text(const struct root *root, char **text, const char *path)
 	int r = root_read(root, &value, "%s", path);
 
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	free(*text);
 	*text = value;
 	return 0;

@@ -140,7 +140,7 @@ static int plan_mask(struct step *step, struct step_env *env, struct spread *spr
 	if (!r)
 		r = cpus_parse_mask(earlier ? earlier : text, max, before);
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	if (rule == MASKFILES_RECORD)
 		return add_item(step, object, text, earlier ? earlier : text, NULL);
 	if (cpus_is_empty(mask))

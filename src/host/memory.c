@@ -30,13 +30,14 @@ static bool parse_number(const char *name, const char *prefix, unsigned int *ret
 	return true;
 }
 
-static unsigned long long read_block_kib(const struct root *root)
+static int read_block_kib(const struct root *root, unsigned long long *ret_kib)
 {
 	_cleanup_free_ char *text = NULL;
+	int r = root_read(root, &text, MEMORY_DIR "/block_size_bytes");
 
-	if (root_read(root, &text, MEMORY_DIR "/block_size_bytes"))
-		return 0;
-	return strtoull(text, NULL, 16) >> 10;
+	if (!r)
+		*ret_kib = strtoull(text, NULL, 16) >> 10;
+	return root_is_shortage(r) ? r : 0;
 }
 
 /* The number behind "Node N KEY:" in kB. */
@@ -53,13 +54,13 @@ static int read_block(const struct root *root, unsigned int block, struct node_m
 	_cleanup_free_ char *state = NULL, *zones = NULL;
 	int r = root_read(root, &state, MEMORY_DIR "/memory%u/state", block);
 
-	if (r == -ENOMEM)
+	if (root_is_shortage(r))
 		return r;
 	memory->has_blocks = true;
 	if (!r && !strcmp(state, "offline"))
 		return 0;
 	r = root_read(root, &zones, MEMORY_DIR "/memory%u/valid_zones", block);
-	if (r == -ENOMEM)
+	if (root_is_shortage(r))
 		return r;
 	return hwloc_bitmap_set(!r && !strcmp(zones, "Movable") ? memory->movable : memory->fixed,
 				block)
@@ -77,11 +78,12 @@ int memory_read_node(const struct root *root, unsigned int node, struct node_mem
 	*ret_memory = (struct node_memory){
 		.movable = hwloc_bitmap_alloc(),
 		.fixed = hwloc_bitmap_alloc(),
-		.block_kib = read_block_kib(root),
 	};
 	if (!ret_memory->movable || !ret_memory->fixed)
 		return -ENOMEM;
-	r = names_list(root, &names, NODE_DIR "/node%u", node);
+	r = read_block_kib(root, &ret_memory->block_kib);
+	if (!r)
+		r = names_list(root, &names, NODE_DIR "/node%u", node);
 	for (size_t i = 0; !r && i < names.nr; i++)
 		if (parse_number(names.list[i], "memory", &block))
 			r = read_block(root, block, ret_memory);
@@ -90,7 +92,7 @@ int memory_read_node(const struct root *root, unsigned int node, struct node_mem
 	ret_memory->is_known = ret_memory->has_blocks || !root_has(root, NODE_DIR "/node%u", node);
 	r = root_read(root, &info, NODE_DIR "/node%u/meminfo", node);
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	ret_memory->is_known = true;
 	ret_memory->total_kib = node_value(info, "MemTotal:");
 	ret_memory->free_kib = node_value(info, "MemFree:");

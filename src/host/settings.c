@@ -57,7 +57,7 @@ _printf_(3, 4) static int add_file(struct plan *plan, enum rule rule, const char
 		return -ENOMEM;
 	r = root_read(plan->env->root, &value, "%s", path);
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	return step_add_item(plan->step, rule_of(plan, rule), value, value, "/%s", path) ? 0
 											 : -ENOMEM;
 }
@@ -90,12 +90,12 @@ static int read_policy_cpus(const struct plan *plan, const char *policy, hwloc_b
 
 	hwloc_bitmap_zero(ret_cpus);
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	for (char *at = text; *at; at++)
 		if (isspace((unsigned char)*at))
 			*at = ',';
 	r = cpus_parse_kernel(text, plan->env->machine->nr_cpus - 1, ret_cpus);
-	return r == -ENOMEM ? r : 0;
+	return root_is_shortage(r) ? r : 0;
 }
 
 static int add_policy(struct plan *plan, const char *policy, const char *governor)
@@ -105,7 +105,7 @@ static int add_policy(struct plan *plan, const char *policy, const char *governo
 	enum rule preference = RULE_KEPT;
 	int r = root_read(root, &driver, FREQ_DIR "/%s/scaling_driver", policy);
 
-	if (r == -ENOMEM)
+	if (root_is_shortage(r))
 		return r;
 	/* 6.12 forgets the preference of amd-pstate when a CPU goes */
 	if (!r && !strncmp(driver, "amd", 3))
@@ -163,7 +163,7 @@ static int take_policy(struct plan *plan, const char *policy, struct governors *
 
 	if (!r)
 		r = root_read(plan->env->root, &governor, FREQ_DIR "/%s/scaling_governor", policy);
-	if (r == -ENOMEM)
+	if (root_is_shortage(r))
 		return r;
 	r = note_governor(governors, governor ? governor : "", !is_leaving(plan, cpus));
 	return r || !is_leaving(plan, cpus) ? r
@@ -203,7 +203,7 @@ static int plan_idle_states(struct plan *plan, unsigned int cpu)
 				       CPU_DIR "/cpu%u/cpuidle/state%u/disable", cpu, state);
 
 		if (r)
-			return r == -ENOMEM ? r : 0;
+			return root_is_shortage(r) ? r : 0;
 		if (disabled)
 			r = add_file(plan, RULE_KEPT, CPU_DIR "/cpu%u/cpuidle/state%u/disable", cpu,
 				     state);
@@ -305,7 +305,7 @@ static int plan_power(struct plan *plan)
 			continue;
 		r = root_read(plan->env->root, &name, POWERCAP_DIR "/%s/name", names.list[i]);
 		if (r || sscanf(name, "package-%ld-die-%ld", &socket, &die) < 1) {
-			r = r == -ENOMEM ? r : 0;
+			r = root_is_shortage(r) ? r : 0;
 			continue;
 		}
 		if (is_package_leaving(plan, socket, die))
@@ -427,7 +427,7 @@ static int note_cache(struct plan *plan, unsigned int cpu, unsigned int index, l
 		r = root_read_long(plan->env->root, &id, CPU_DIR "/cpu%u/cache/index%u/id", cpu,
 				   index);
 	if (r || id < 0 || id > INT_MAX || !is_leaving(plan, sharers))
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	return hwloc_bitmap_set(level == 2 ? domains->of_l2 : domains->of_l3, (unsigned int)id)
 		       ? -ENOMEM
 		       : 0;
@@ -443,7 +443,7 @@ static int find_domains(struct plan *plan, struct domains *domains)
 			int r = root_read_long(plan->env->root, &level,
 					       CPU_DIR "/cpu%u/cache/index%u/level", cpu, index);
 
-			if (r == -ENOMEM)
+			if (root_is_shortage(r))
 				return r;
 			if (r)
 				break;
@@ -490,7 +490,7 @@ static int plan_schemata(struct plan *plan, const char *group, const struct doma
 	int r = path ? root_read(plan->env->root, &text, "%s", path) : -ENOMEM;
 
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	rest = text;
 	while (!r && (line = strsep(&rest, "\n")))
 		r = plan_resource(plan, path, line, domains);
@@ -513,7 +513,7 @@ static int plan_group_cpus(struct plan *plan, const char *group)
 	r = earlier ? cpus_parse_kernel(earlier, max, cpus)
 		    : root_read_cpulist(plan->env->root, max, cpus, "%s", object + 1);
 	if (r || !hwloc_bitmap_intersects(cpus, plan->env->target))
-		return r == -ENOMEM ? r : 0;
+		return root_is_shortage(r) ? r : 0;
 	before = cpus_format(cpus);
 	if (hwloc_bitmap_and(cpus, cpus, plan->stays))
 		return -ENOMEM;

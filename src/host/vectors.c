@@ -66,7 +66,7 @@ static int count_irq(const struct root *root, const struct machine *machine, con
 	int r = root_read_cpulist(root, machine->nr_cpus - 1, cpus,
 				  "proc/irq/%s/effective_affinity_list", irq);
 
-	if (r == -ENOMEM)
+	if (root_is_shortage(r))
 		return r;
 	/* not started, or per CPU: it has no vector of its own */
 	if (r || cpus_count(cpus) != 1)

@@ -44,7 +44,8 @@ as_asked() {
 			{ [ "${now%% *}" = "${asked%% *}" ] || grep -q 'records-directory]$' "$err"; } &&
 			{ ! cmp -s "$err" "$work/asked.err" || is_unseen; }
 	elif "$is_question"; then
-		cmp -s "$out" "$work/asked.out" || ! cmp -s "$err" "$work/asked.err" || is_unseen
+		cmp -s "$out" "$work/asked.out" || ! cmp -s "$err" "$work/asked.err" || is_unseen ||
+			grep -q 'cannot be read' "$out"
 	fi
 }
 
