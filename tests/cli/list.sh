@@ -93,12 +93,12 @@ t=$work/file
 run --list
 status "--sysroot that is a file" 2
 
-# What lies inside of the copy, the machine's own /proc tells
+# What lies inside of the copy, the machine's own /proc tells; what looks for leaks needs it, too
 without_proc() {
 	unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
 }
 tree_2s
-if without_proc true 2>/dev/null; then
+if ! grep -q __asan_ "$CPUOFF" && without_proc true 2>/dev/null; then
 	last="--list, without /proc"
 	rc=0
 	without_proc "$CPUOFF" --sysroot="$t" --list >"$out" 2>"$err" || rc=$?
@@ -106,7 +106,7 @@ if without_proc true 2>/dev/null; then
 	err_says "$last" '/proc/self/fd cannot be read'
 	err_says "$last: what to do" 'Mount proc on /proc'
 else
-	skip "--list, without /proc" "no name space can be made here"
+	skip "--list, without /proc" "no name space can be made here, or this is a build with sanitizers"
 fi
 rm -r "$t/proc"
 run --list
