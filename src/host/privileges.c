@@ -14,9 +14,11 @@
  * DAC_OVERRIDE: the root cgroup's directory (mode 0555), and cgroups that belong to users.
  * SYS_NICE: a task that may do what the writer may not is put into another cgroup or partition
  * (security/commoncap.c: cap_task_setscheduler()). NET_ADMIN: masks of network queues
- * (net/core/net-sysfs.c).
+ * (net/core/net-sysfs.c). SYS_ADMIN: a remote partition that is to be one again
+ * (kernel/cgroup/cpuset.c: remote_partition_enable()).
  */
-static const uint64_t writer_keeps = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_SYS_NICE) | BIT(CAP_NET_ADMIN);
+static const uint64_t writer_keeps =
+	BIT(CAP_DAC_OVERRIDE) | BIT(CAP_SYS_NICE) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_ADMIN);
 
 /*
  * It does the writer's work where somebody kills that one, and beside it reads files and links of
