@@ -132,8 +132,8 @@ int session_wait_present(struct session *session, struct report *report, hwloc_c
 /* An environment for steps on report->target. */
 void session_init_env(struct session *session, struct report *report, struct step_env *ret_env);
 
-/* The capabilities that root lacks here, a bit each; none in a dry run, which anybody may ask for.
- */
+/* The capabilities for writing that root lacks here, a bit each; none in a dry run, which anybody
+ * may ask for. */
 uint64_t session_lacking(const struct session *session, const struct report *report);
 
 /* All operations in force but @own. The caller frees the list. */

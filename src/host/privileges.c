@@ -107,7 +107,7 @@ uint64_t privileges_lacking(const struct root *root)
 	_cleanup_free_ char *text = NULL;
 	const char *held = root_read(root, &text, "proc/self/status") ? NULL : strstr(text, key);
 
-	return held ? ~(uint64_t)strtoull(held + strlen(key), NULL, 16) : 0;
+	return held ? writer_keeps & ~(uint64_t)strtoull(held + strlen(key), NULL, 16) : 0;
 }
 
 const char *privileges_name(unsigned int capability)

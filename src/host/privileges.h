@@ -18,8 +18,9 @@
 bool privileges_are_lent(void);
 
 /*
- * The capabilities that this process may not use, a bit each: CapEff of /proc/self/status
- * (fs/proc/array.c). None where there is no such file, as in the copy of a machine.
+ * Of the capabilities that the child that writes keeps, those that this process may not use, a bit
+ * each: CapEff of /proc/self/status (fs/proc/array.c). None where there is no such file, as in the
+ * copy of a machine.
  */
 uint64_t privileges_lacking(const struct root *root);
 
