@@ -43,6 +43,12 @@ void finding_accept(struct finding *finding)
 	finding->is_accepted = true;
 }
 
+bool finding_refuses(const struct finding *finding, bool is_strict)
+{
+	return finding->severity == SEVERITY_REFUSE ||
+	       (is_strict && finding->severity == SEVERITY_WARN && !finding->is_accepted);
+}
+
 void findings_sort(struct findings *findings)
 {
 	/* insertion sort: a handful of rows, and the order within a severity must stay */

@@ -40,6 +40,9 @@ struct finding *findings_add(struct findings *findings, const char *rule, enum s
 /* Makes a warning of a refusal that --force accepts: with --strict, too, it stays one. */
 void finding_accept(struct finding *finding);
 
+/* True where it keeps cpuoff from going on; with --strict warnings do, too, unless accepted. */
+bool finding_refuses(const struct finding *finding, bool is_strict);
+
 /* The most severe one first; those of one severity keep their order. */
 void findings_sort(struct findings *findings);
 

@@ -332,9 +332,7 @@ static bool wants_hooks(const struct report *report)
 static bool any_refuses(const struct report *report, const struct findings *findings)
 {
 	for (size_t i = 0; i < findings->nr; i++)
-		if (findings->list[i].severity == SEVERITY_REFUSE ||
-		    (report->options->request.strict &&
-		     findings->list[i].severity == SEVERITY_WARN && !findings->list[i].is_accepted))
+		if (finding_refuses(&findings->list[i], report->options->request.strict))
 			return true;
 	return false;
 }

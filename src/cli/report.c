@@ -58,12 +58,9 @@ bool report_is_refused(struct report *report)
 	for (size_t i = 0; i < report->findings.nr; i++) {
 		struct finding *finding = &report->findings.list[i];
 
-		/* what --force accepts stays accepted */
-		if (report->options->request.strict && finding->severity == SEVERITY_WARN &&
-		    !finding->is_accepted)
-			finding->severity = SEVERITY_REFUSE;
-		if (finding->severity != SEVERITY_REFUSE)
+		if (!finding_refuses(finding, report->options->request.strict))
 			continue;
+		finding->severity = SEVERITY_REFUSE;
 		is_invalid |= finding->is_invalid;
 		is_permission |= finding->is_permission;
 	}
