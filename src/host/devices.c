@@ -497,7 +497,7 @@ static int read_uses(const struct root *root, const struct devices *devices)
 	struct used used;
 	int r = root_read(root, &mounts, "proc/mounts");
 
-	if (r != -ENOMEM)
+	if (!root_is_shortage(r))
 		r = root_read(root, &swaps, "proc/swaps");
 	if (root_is_shortage(r))
 		return r;

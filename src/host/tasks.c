@@ -328,8 +328,11 @@ static int forgive_cpuset(const struct walk *walk, struct task *task)
  * answer hides a thread whose mask could not be given back. Returns @r where it is our own want. */
 static int note_hidden(struct tasks *tasks, pid_t tid, int r)
 {
-	if (root_is_shortage(r) || r == -ENOENT || r == -ESRCH)
-		return root_is_shortage(r) ? r : 0;
+	r = find_ended(r);
+	if (r == -ESRCH)
+		return 0;
+	if (root_is_shortage(r))
+		return r;
 	if (!tasks->nr_hidden++) {
 		tasks->first_hidden = tid;
 		tasks->hidden_errno = -r;
