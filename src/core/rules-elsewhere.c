@@ -208,8 +208,7 @@ const struct rule rules_elsewhere[] = {
 	{ "sysroot", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "the directory of --sysroot",
 	  .what = "The directory is not the root of a machine, or there is no /proc to tell what "
-		  "lies "
-		  "inside of it.",
+		  "lies inside of it.",
 	  .remedy = "Name a directory that holds a machine's /sys and /proc." },
 	{ "machine-unreadable", SEVERITY_REFUSE, SEVERITY_REFUSE, .when = RULE_ELSEWHERE,
 	  .reads = "/sys/devices/system/cpu, /sys/devices/system/node, /proc, the cgroups",

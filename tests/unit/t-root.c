@@ -25,6 +25,7 @@ int __wrap_faccessat(int dir, const char *path, int mode, int flags)
 	errno = looking_error;
 	return -1;
 }
+
 static char outside[] = "/tmp/cpuoff-outside-XXXXXX";
 
 static char *outside_path(const char *name)
