@@ -101,24 +101,28 @@ is "once more: all of it" "00000100 0" "$(cat "$t/$queue") $(journals)"
 
 # ---- cgroups of users ----------------------------------------------------------------------------
 
-# Root's own ones ask for nothing
+# asks_where_users_own WHAT FILE OBJECT - on this tree: what is root's asks for nothing, and what is a user's is refused
+asks_where_users_own() {
+	lacks $dac_override
+	new_rules
+	krun --cpu 2-3 --json
+	verdict "a $1 of root's" 0 'done' as-asked
+	krun --restore --json
+	verdict "a $1 of root's: restore" 0 'done' as-asked
+	new_rules "$2 open EACCES"
+	krun --cpu 2-3 --json
+	verdict "a user's $1" 4 refused as-before
+	is "a user's $1: the finding" "CAP_DAC_OVERRIDE is missing, without which this cannot be changed: $3" \
+		"$(missing message)"
+}
+
 tree v1 --sockets 1 --cores 4
 put proc/mounts "cgroup /$v1 cgroup rw,cpuset 0 0"
 for group in $v1 $v1/box; do
 	put "$group/cpuset.cpus" 0-3
 	: >"$t/$group/tasks"
 done
-lacks $dac_override
-new_rules
-krun --cpu 2-3 --json
-verdict "a cpuset of root's" 0 'done' as-asked
-krun --restore --json
-verdict "a cpuset of root's: restore" 0 'done' as-asked
-new_rules "$v1/box/cpuset.cpus open EACCES"
-krun --cpu 2-3 --json
-verdict "a user's cpuset" 4 refused as-before
-is "a user's cpuset: the finding" "CAP_DAC_OVERRIDE is missing, without which this cannot be changed: /$v1/box" \
-	"$(missing message)"
+asks_where_users_own cpuset "$v1/box/cpuset.cpus" "/$v1/box"
 
 tree v2 --sockets 1 --cores 4
 put proc/mounts "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0"
@@ -128,16 +132,6 @@ put sys/fs/cgroup/cpuset.cpus.effective 0-3
 put sys/fs/cgroup/mine/cpuset.cpus 1-3
 put sys/fs/cgroup/mine/cpuset.cpus.effective 1-3
 put sys/fs/cgroup/mine/cpuset.cpus.partition root
-lacks $dac_override
-new_rules
-krun --cpu 2-3 --json
-verdict "a partition of root's" 0 'done' as-asked
-krun --restore --json
-verdict "a partition of root's: restore" 0 'done' as-asked
-new_rules "sys/fs/cgroup/mine/cpuset.cpus.partition open EACCES"
-krun --cpu 2-3 --json
-verdict "a user's partition" 4 refused as-before
-is "a user's partition: the finding" \
-	"CAP_DAC_OVERRIDE is missing, without which this cannot be changed: /sys/fs/cgroup/mine" "$(missing message)"
+asks_where_users_own partition sys/fs/cgroup/mine/cpuset.cpus.partition /sys/fs/cgroup/mine
 
 done_testing
